@@ -1,0 +1,5 @@
+//! The configuration language: text to a checked tree, with every mistake reported at its place.
+
+pub mod ast;
+pub mod diagnostic;
+pub mod source;

@@ -1,0 +1,219 @@
+//! An insertion-ordered map from field name to value.
+//!
+//! Almost every map of a log event has a handful of keys, and comparing those one after the other beats hashing
+//! them. A map that outgrows [`SCAN_LIMIT`] switches to a hash index, so that a hostile document with a hundred
+//! thousand keys costs linear and not quadratic time.
+
+use indexmap::IndexMap;
+
+use super::{Text, Value};
+
+/// Number of keys up to which a map is a plain list that is scanned.
+const SCAN_LIMIT: usize = 24;
+
+/// Field names and values in insertion order; names are unique.
+#[derive(Clone)]
+pub struct Map(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Scanned(Vec<(Text, Value)>),
+    Indexed(Box<IndexMap<Text, Value>>),
+}
+
+impl Map {
+    /// An empty map; does not allocate.
+    pub const fn new() -> Self {
+        Self(Repr::Scanned(Vec::new()))
+    }
+
+    /// An empty map with room for `capacity` fields.
+    pub fn with_capacity(capacity: usize) -> Self {
+        if capacity > SCAN_LIMIT {
+            Self(Repr::Indexed(Box::new(IndexMap::with_capacity(capacity))))
+        } else {
+            Self(Repr::Scanned(Vec::with_capacity(capacity)))
+        }
+    }
+
+    /// Number of fields.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Repr::Scanned(list) => list.len(),
+            Repr::Indexed(map) => map.len(),
+        }
+    }
+
+    /// Whether the map has no field.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        match &self.0 {
+            Repr::Scanned(list) => list.iter().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+            Repr::Indexed(map) => map.get(key),
+        }
+    }
+
+    /// The value of `key`, to change in place.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        match &mut self.0 {
+            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+            Repr::Indexed(map) => map.get_mut(key),
+        }
+    }
+
+    /// Whether `key` is there, be its value null.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Sets `key`, in its old place if it was there, else at the end. Returns the old value.
+    pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match &mut self.0 {
+            Repr::Scanned(list) => {
+                if let Some((_, old)) = list.iter_mut().find(|(k, _)| *k == key) {
+                    return Some(std::mem::replace(old, value));
+                }
+                if list.len() < SCAN_LIMIT {
+                    list.push((key, value));
+                } else {
+                    let mut map: IndexMap<Text, Value> = std::mem::take(list).into_iter().collect();
+                    map.insert(key, value);
+                    self.0 = Repr::Indexed(Box::new(map));
+                }
+                None
+            }
+            Repr::Indexed(map) => map.insert(key, value),
+        }
+    }
+
+    /// The value of `key`; when it is missing, `default()` is put at the end first.
+    pub fn get_or_insert_with(&mut self, key: &Text, default: impl FnOnce() -> Value) -> &mut Value {
+        if !self.contains_key(key) {
+            self.insert(key.clone(), default());
+        }
+        match &mut self.0 {
+            Repr::Scanned(list) => {
+                let at = list.iter().position(|(k, _)| k == key).unwrap_or(0);
+                &mut list[at].1
+            }
+            Repr::Indexed(map) => map.entry(key.clone()).or_insert(Value::Null),
+        }
+    }
+
+    /// Takes `key` out; the others keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        match &mut self.0 {
+            Repr::Scanned(list) => {
+                let at = list.iter().position(|(k, _)| k.as_str() == key)?;
+                Some(list.remove(at).1)
+            }
+            Repr::Indexed(map) => map.shift_remove(key),
+        }
+    }
+
+    /// Empties the map.
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Fields in insertion order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> {
+        let (list, map) = match &self.0 {
+            Repr::Scanned(list) => (Some(list.iter()), None),
+            Repr::Indexed(map) => (None, Some(map.iter())),
+        };
+        Iter { list, map }
+    }
+
+    /// Fields in insertion order, values to change in place.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Text, &mut Value)> {
+        let (list, map) = match &mut self.0 {
+            Repr::Scanned(list) => (Some(list.iter_mut().map(|(k, v)| (&*k, v))), None),
+            Repr::Indexed(map) => (None, Some(map.iter_mut())),
+        };
+        list.into_iter().flatten().chain(map.into_iter().flatten())
+    }
+
+    /// Field names in insertion order.
+    pub fn keys(&self) -> impl Iterator<Item = &Text> {
+        self.iter().map(|(k, _)| k)
+    }
+}
+
+struct Iter<'a> {
+    list: Option<std::slice::Iter<'a, (Text, Value)>>,
+    map: Option<indexmap::map::Iter<'a, Text, Value>>,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a Text, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.list {
+            Some(list) => list.next().map(|(k, v)| (k, v)),
+            None => self.map.as_mut()?.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let n = match (&self.list, &self.map) {
+            (Some(list), _) => list.len(),
+            (None, Some(map)) => map.len(),
+            (None, None) => 0,
+        };
+        (n, Some(n))
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+impl Default for Map {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Equal when they hold the same fields, in whatever order.
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(k, v)| other.get(k) == Some(v))
+    }
+}
+
+impl std::fmt::Debug for Map {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: Into<Text>, V: Into<Value>> FromIterator<(K, V)> for Map {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(iter: I) -> Self {
+        let iter = iter.into_iter();
+        let mut map = Self::with_capacity(iter.size_hint().0);
+        for (k, v) in iter {
+            map.insert(k, v);
+        }
+        map
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Text, Value);
+    type IntoIter = std::iter::Chain<
+        std::iter::Flatten<std::option::IntoIter<std::vec::IntoIter<(Text, Value)>>>,
+        std::iter::Flatten<std::option::IntoIter<indexmap::map::IntoIter<Text, Value>>>,
+    >;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let (list, map) = match self.0 {
+            Repr::Scanned(list) => (Some(list.into_iter()), None),
+            Repr::Indexed(map) => (None, Some(map.into_iter())),
+        };
+        list.into_iter().flatten().chain(map.into_iter().flatten())
+    }
+}

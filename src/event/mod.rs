@@ -1,0 +1,30 @@
+//! What flows through a pipeline: the event, its values and how they are addressed and printed.
+//!
+//! Everything here is plain data. No plugin, file or thread is known below this room; the configuration
+//! language, the queues and the plugins are built on it.
+
+mod decimal;
+mod fields;
+pub mod json;
+mod map;
+mod record;
+mod reference;
+mod template;
+pub mod text_form;
+pub mod time_format;
+mod timestamp;
+mod value;
+
+pub use decimal::Decimal;
+pub use fields::{FieldError, METADATA, TAGS, TIMESTAMP, VERSION};
+pub use map::Map;
+pub use record::Event;
+pub use reference::{EscapeStyle, FieldRef, ReferenceError, Root, Segment};
+pub use template::{Template, TemplateError};
+pub use timestamp::Timestamp;
+pub use value::Value;
+
+/// Text of an event: 23 bytes inline, anything longer shared and sliced without a copy.
+///
+/// Chosen by measurement, see `benches/event_model.rs`.
+pub type Text = hipstr::HipStr<'static>;

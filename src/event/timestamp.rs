@@ -1,0 +1,189 @@
+//! Instants in UTC with nanosecond precision, and their ISO 8601 form.
+
+use jiff::tz::TimeZone;
+
+/// Seconds and nanoseconds since the Unix epoch, UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp {
+    seconds: i64,
+    nanos: u32,
+}
+
+impl Timestamp {
+    /// Now, by the wall clock.
+    pub fn now() -> Self {
+        jiff::Timestamp::now().into()
+    }
+
+    /// From seconds and nanoseconds since 1970. `None` outside the years -9999 to 9999 or when `nanos` is not below
+    /// a billion.
+    pub fn from_unix(seconds: i64, nanos: u32) -> Option<Self> {
+        jiff::Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok()?;
+        (nanos < 1_000_000_000).then_some(Self { seconds, nanos })
+    }
+
+    /// From milliseconds since 1970.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        Self::from_unix(millis.div_euclid(1000), millis.rem_euclid(1000) as u32 * 1_000_000)
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    pub fn seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// Nanoseconds within the second.
+    pub fn nanos(self) -> u32 {
+        self.nanos
+    }
+
+    /// Milliseconds since 1970, rounded down.
+    pub fn millis(self) -> i64 {
+        self.seconds.saturating_mul(1000).saturating_add(i64::from(self.nanos / 1_000_000))
+    }
+
+    /// The same instant for calendar work.
+    pub fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::new(self.seconds, self.nanos as i32).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    /// Reads the forms that Logstash takes for `@timestamp`: `yyyy-MM-dd`, then optionally `T` and
+    /// `HH:mm[:ss[.fraction]]`, then optionally a zone (`Z`, `+02:00`, `+0200`, a zone id). Letters in any case.
+    /// No zone means the machine's zone.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::parse_in(text, &TimeZone::system())
+    }
+
+    /// As [`Timestamp::parse`], with the zone to use when the text has none.
+    pub fn parse_in(text: &str, zone: &TimeZone) -> Option<Self> {
+        parse_iso(text, zone)
+    }
+
+    /// Writes the ISO 8601 form: UTC with `Z`, 3 fraction digits, or 6 or 9 where needed.
+    pub fn write_iso(self, out: &mut Vec<u8>) {
+        let at = TimeZone::UTC.to_datetime(self.to_jiff());
+        let year = i32::from(at.year());
+        let mut digits = itoa::Buffer::new();
+        if (0..=9999).contains(&year) {
+            out.extend_from_slice(&[two(year / 100)[0], two(year / 100)[1], two(year % 100)[0], two(year % 100)[1]]);
+        } else {
+            out.extend_from_slice(digits.format(year).as_bytes());
+        }
+        for (separator, part) in
+            [(b'-', at.month()), (b'-', at.day()), (b'T', at.hour()), (b':', at.minute()), (b':', at.second())]
+        {
+            out.push(separator);
+            out.extend_from_slice(&two(i32::from(part)));
+        }
+        out.push(b'.');
+        let (mut rest, groups) = match self.nanos {
+            n if n % 1_000_000 == 0 => (n / 1_000_000, 1),
+            n if n % 1_000 == 0 => (n / 1_000, 2),
+            n => (n, 3),
+        };
+        let mut fraction = [b'0'; 9];
+        let width = groups * 3;
+        for slot in fraction.iter_mut().take(width).rev() {
+            *slot = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        out.extend_from_slice(fraction.get(..width).unwrap_or_default());
+        out.push(b'Z');
+    }
+}
+
+fn two(n: i32) -> [u8; 2] {
+    [b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
+}
+
+fn parse_iso(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    if !text.is_ascii() || text.len() < 10 {
+        return None;
+    }
+    let (date, rest) = text.split_at(10);
+    let date: jiff::civil::Date = strict_date(date)?;
+    let (time, zone_text) = match rest.strip_prefix(['T', 't']) {
+        Some(rest) => {
+            let end = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
+            let (time, zone_text) = rest.split_at(end);
+            (strict_time(time)?, zone_text)
+        }
+        None => (jiff::civil::Time::midnight(), rest),
+    };
+    let zone = match zone_text {
+        "" => zone.clone(),
+        "Z" | "z" => TimeZone::UTC,
+        text => named_zone(text)?,
+    };
+    let at = zone.to_ambiguous_zoned_datetime(date.to_datetime(time)).compatible().ok()?;
+    Some(at.timestamp().into())
+}
+
+fn strict_date(text: &str) -> Option<jiff::civil::Date> {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() || (year.len(), month.len(), day.len()) != (4, 2, 2) {
+        return None;
+    }
+    jiff::civil::Date::new(number(year)?, number(month)?, number(day)?).ok()
+}
+
+fn strict_time(text: &str) -> Option<jiff::civil::Time> {
+    let (clock, fraction) = text.split_once('.').map_or((text, None), |(c, f)| (c, Some(f)));
+    let mut parts = clock.split(':');
+    let (hour, minute, second) = (parts.next()?, parts.next()?, parts.next());
+    let seconds_missing = second.is_none();
+    let second = second.unwrap_or("00");
+    if parts.next().is_some() || (hour.len(), minute.len(), second.len()) != (2, 2, 2) {
+        return None;
+    }
+    let nanos = match fraction {
+        None => 0,
+        Some(_) if seconds_missing => return None,
+        Some(digits) if (1..=9).contains(&digits.len()) => number::<i32>(digits)? * 10_i32.pow(9 - digits.len() as u32),
+        Some(_) => return None,
+    };
+    jiff::civil::Time::new(number(hour)?, number(minute)?, number(second)?, nanos).ok()
+}
+
+fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+fn named_zone(text: &str) -> Option<TimeZone> {
+    let Some(sign @ (b'+' | b'-')) = text.bytes().next() else {
+        return TimeZone::get(text).ok();
+    };
+    let digits: String = text[1..].chars().filter(|c| *c != ':').collect();
+    let (hours, minutes, seconds) = match (text.len(), digits.len()) {
+        (3, 2) => (number::<i32>(&digits)?, 0, 0),
+        (5 | 6, 4) => (number::<i32>(&digits[..2])?, number::<i32>(&digits[2..])?, 0),
+        (7 | 9, 6) => (number::<i32>(&digits[..2])?, number::<i32>(&digits[2..4])?, number::<i32>(&digits[4..])?),
+        _ => return None,
+    };
+    if hours > 18 || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let total = hours * 3600 + minutes * 60 + seconds;
+    let offset = jiff::tz::Offset::from_seconds(if sign == b'-' { -total } else { total }).ok()?;
+    Some(TimeZone::fixed(offset))
+}
+
+impl From<jiff::Timestamp> for Timestamp {
+    fn from(at: jiff::Timestamp) -> Self {
+        let (mut seconds, mut nanos) = (at.as_second(), at.subsec_nanosecond());
+        if nanos < 0 {
+            seconds -= 1;
+            nanos += 1_000_000_000;
+        }
+        Self { seconds, nanos: nanos as u32 }
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = Vec::with_capacity(32);
+        self.write_iso(&mut out);
+        f.write_str(std::str::from_utf8(&out).unwrap_or_default())
+    }
+}
