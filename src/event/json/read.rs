@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         let text = self.number_text(start)?;
         let value = match self.numbers {
             Numbers::Double => text.parse().ok().map(Value::Float),
-            Numbers::Decimal => Decimal::parse(&text).map(Value::Decimal),
+            Numbers::Decimal => Decimal::parse(text).map(Value::Decimal),
         };
         match value {
             Some(value) => Ok(value),

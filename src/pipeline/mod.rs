@@ -1,0 +1,21 @@
+//! Running pipelines: the compiled plan, the workers that run it, acknowledgement, start and stop.
+//!
+//! ```text
+//!  input ──decode──▶ queue ──batch──▶ worker: filters ──▶ outputs ──▶ lease returned to the source
+//!                                                          │  └─ never: dead letter queue
+//!                                                          └─ not now: wait and retry (back-pressure)
+//! ```
+
+mod batch;
+mod delivery;
+mod filtering;
+mod lease;
+mod plan;
+mod sink;
+mod worker;
+
+pub use batch::{Emitter, FilterBatch, Outcome};
+pub use filtering::Filtering;
+pub use lease::Lease;
+pub use plan::{Environment, FilterSlot, InputSlot, OutputSlot, Plan, PluginInfo, Step, StepBranch};
+pub use sink::InputSink;

@@ -1,0 +1,69 @@
+//! What a plugin knows of the pipeline it stands in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::DeadLetters;
+use crate::event::EscapeStyle;
+use crate::metrics::PluginMetrics;
+
+/// `pipeline.ecs_compatibility` and the option of the same name: which field names plugins use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecs {
+    /// The old flat names.
+    Disabled,
+    /// Elastic Common Schema 1.
+    V1,
+    /// Elastic Common Schema 8.
+    #[default]
+    V8,
+}
+
+/// What a plugin knows of the pipeline it stands in. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Id of the pipeline.
+    pub pipeline_id: Arc<str>,
+    /// The `id` option, or one made from the plugin's place.
+    pub plugin_id: Arc<str>,
+    /// Field names for this pipeline.
+    pub ecs: Ecs,
+    /// How field names with brackets are written.
+    pub escape_style: EscapeStyle,
+    /// Where state lives between runs.
+    pub path_data: PathBuf,
+    /// Name of this machine.
+    pub host: Arc<str>,
+    /// Takes what this plugin can never handle.
+    pub dead_letters: DeadLetters,
+    /// Counters of this plugin.
+    pub metrics: Arc<PluginMetrics>,
+}
+
+/// A secret that never shows in logs, API or panics.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a text.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text, for the one place that sends it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<password>")
+    }
+}
+
+impl std::fmt::Display for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<password>")
+    }
+}

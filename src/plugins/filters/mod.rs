@@ -1,0 +1,3 @@
+//! Filters, one file each, named as in a `.conf`.
+
+pub mod drop;

@@ -1,0 +1,3 @@
+//! Inputs, one file each, named as in a `.conf`.
+
+pub mod stdin;

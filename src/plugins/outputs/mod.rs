@@ -1,0 +1,3 @@
+//! Outputs, one file each, named as in a `.conf`.
+
+pub mod null;
