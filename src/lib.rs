@@ -5,4 +5,6 @@
 
 #![warn(missing_docs)]
 
+pub mod config;
 pub mod event;
+pub mod regexp;
