@@ -12,4 +12,5 @@ pub mod metrics;
 pub mod pipeline;
 pub mod plugins;
 pub mod queue;
+pub mod regexp;
 pub mod settings;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::plan::{Environment, Plan};
+use super::plan::{Compiled, Environment, compile};
 use crate::config::diagnostic::Diagnostics;
 use crate::config::source::Sources;
 use crate::config::{self, Language, Origin, Variables};
@@ -26,7 +26,7 @@ pub struct Prepared {
     /// What it runs with.
     pub settings: PipelineSettings,
     /// Its plugins.
-    pub plan: Plan,
+    pub compiled: Compiled,
     /// Asks everything in it to stop.
     pub stop: Stop,
     /// Its dead letter queue, not open yet.
@@ -57,11 +57,11 @@ pub fn prepare(settings: PipelineSettings, shared: &Shared) -> Prepared {
         host: shared.host.clone(),
         dead_letters: dead_letters.clone(),
     };
-    let plan = Plan::compile(&loaded.config, &loaded.sources, &environment, &mut loaded.diagnostics);
+    let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut loaded.diagnostics);
     loaded.diagnostics.0.extend(settings.faults.iter().cloned());
     Prepared {
         settings,
-        plan,
+        compiled,
         stop,
         dead_letters,
         diagnostics: loaded.diagnostics,

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::plan::{InputSlot, Plan};
+use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::{Prepared, Shared};
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
@@ -97,13 +97,12 @@ impl Opened {
     /// everything that was opened is closed again.
     pub async fn start(self) -> Result<Running, StartError> {
         let Self { prepared, metrics } = self;
-        let Prepared { settings, mut plan, stop, dead_letters, .. } = prepared;
-        if let Err(error) = register_plugins(&mut plan, &stop).await {
+        let Prepared { settings, compiled: Compiled { mut inputs, plan }, stop, dead_letters, .. } = prepared;
+        if let Err(error) = register_plugins(&plan, &mut inputs, &stop).await {
             close_plugins(&plan).await;
             close_dead_letters(&dead_letters);
             return Err(error);
         }
-        let inputs = std::mem::take(&mut plan.inputs);
         let queue = Arc::new(MemoryQueue::new(settings.batch_size.saturating_mul(settings.workers)));
         let runtime = tokio::runtime::Handle::current();
         let crew = Arc::new(Crew {
@@ -190,7 +189,7 @@ impl Running {
     }
 }
 
-async fn register_plugins(plan: &mut Plan, stop: &Stop) -> Result<(), StartError> {
+async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
     let refused = |kind, info: &super::PluginInfo| {
         let plugin = info.label();
         move |error| StartError::Plugin { kind, plugin, error }
@@ -201,7 +200,7 @@ async fn register_plugins(plan: &mut Plan, stop: &Stop) -> Result<(), StartError
     for slot in &plan.filters {
         slot.filter.register().map_err(refused("filter", &slot.info))?;
     }
-    for slot in &mut plan.inputs {
+    for slot in inputs {
         slot.input.register().await.map_err(refused("input", &slot.info))?;
     }
     Ok(())
@@ -225,9 +224,9 @@ fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
 fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::UnboundedReceiver<Ended> {
     let (send, receive) = mpsc::unbounded_channel();
     for n in 0..count {
-        let (crew, report) = (crew.clone(), send.clone());
+        let (hand, report) = (crew.clone(), send.clone());
         let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
-            let _ = report.send(crew.work());
+            let _ = report.send(hand.work());
         });
         if let Err(error) = spawned {
             tracing::error!(target: "logstash.javapipeline", "cannot start worker {n}: {error}");
@@ -263,9 +262,7 @@ async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
 }
 
 /// The settings of a pipeline's dead letter queue in the words of the room that keeps it.
-fn dead_letter_settings(
-    settings: &crate::settings::PipelineSettings,
-) -> (crate::dead_letter::Settings, Vec<String>) {
+fn dead_letter_settings(settings: &crate::settings::PipelineSettings) -> (crate::dead_letter::Settings, Vec<String>) {
     use crate::dead_letter as queue;
     use crate::settings::{LoopGuard, StoragePolicy};
     let given = &settings.dead_letter_queue;

@@ -72,9 +72,7 @@ pub async fn run(prepared: Vec<Prepared>, shared: &Shared, watcher: Arc<dyn Watc
         let id = pipeline.prepared().settings.id.clone();
         let stop = pipeline.prepared().stop.clone();
         stops.push(stop.clone());
-        starting.spawn(async move {
-            Started { id, stop, outcome: pipeline.start().await.map_err(|e| e.to_string()) }
-        });
+        starting.spawn(async move { Started { id, stop, outcome: pipeline.start().await.map_err(|e| e.to_string()) } });
     }
     let mut running: JoinSet<(String, Finish)> = JoinSet::new();
     let mut names: Vec<String> = Vec::new();
