@@ -5,4 +5,5 @@
 
 #![warn(missing_docs)]
 
+pub mod dead_letter;
 pub mod event;
