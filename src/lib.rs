@@ -8,6 +8,7 @@
 pub mod config;
 pub mod dead_letter;
 pub mod event;
+pub mod logging;
 pub mod metrics;
 pub mod pipeline;
 pub mod plugins;
