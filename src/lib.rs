@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod config;
 pub mod dead_letter;
 pub mod event;
@@ -14,3 +15,4 @@ pub mod pipeline;
 pub mod plugins;
 pub mod queue;
 pub mod settings;
+pub mod version;
