@@ -3,7 +3,7 @@
 use super::flags::Invocation;
 use super::pipelines::{self, Findings, Job};
 use super::{FAILED, OK, crash, print, report, say, usage_error};
-use crate::config::diagnostic::{Diagnostics, Level};
+use crate::config::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::config::source::Sources;
 use crate::logging::Logging;
 use crate::settings::directories::DataDirectory;
@@ -36,7 +36,9 @@ fn check(loaded: &Loaded, warnings: &[String]) -> u8 {
     say(&report::text(&loaded.diagnostics, &loaded.sources));
     let mut all = loaded.diagnostics.clone();
     for pipeline in &loaded.pipelines {
-        let faults = Diagnostics(pipeline.faults.clone());
+        // Pipelines may share a wrong value; one cause is one error.
+        let told = |fault: &Diagnostic| all.0.iter().any(|d| d.span == fault.span && d.message == fault.message);
+        let faults = Diagnostics(pipeline.faults.iter().filter(|fault| !told(fault)).cloned().collect());
         say(&report::text(&faults, &loaded.sources));
         let Findings { diagnostics, sources } = pipelines::check(pipeline);
         say(&report::text(&diagnostics, &sources));

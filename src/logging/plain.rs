@@ -35,10 +35,7 @@ pub(super) fn line(record: &Record) -> String {
         out.push_str(" at ");
         harmless(place, &mut out);
     }
-    if !record.details.is_empty() {
-        out.push(' ');
-        details(&record.details, &mut out);
-    }
+    details(&record.details, &mut out);
     out.push('\n');
     out
 }
@@ -57,11 +54,11 @@ pub(super) fn word(level: LogLevel) -> &'static str {
 }
 
 fn details(details: &[(String, Detail)], out: &mut String) {
-    out.push('{');
-    for (at, (name, detail)) in details.iter().enumerate() {
-        if at > 0 {
-            out.push_str(", ");
-        }
+    let mut before = " {";
+    // The code of a mistake is for programs.
+    for (name, detail) in details.iter().filter(|(name, _)| name != "code") {
+        out.push_str(before);
+        before = ", ";
         // A name that is no plain symbol is written as a text key.
         if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             out.push_str(name);
@@ -79,7 +76,9 @@ fn details(details: &[(String, Detail)], out: &mut String) {
             Detail::Integer(_) | Detail::Bool(_) => out.push_str(&detail.clone().into_text()),
         }
     }
-    out.push('}');
+    if before == ", " {
+        out.push('}');
+    }
 }
 
 /// A text in quotes, as Ruby prints it.

@@ -20,7 +20,7 @@ pub mod values;
 pub mod variables;
 mod yaml;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use pipeline::{
@@ -134,11 +134,11 @@ fn settings_directory(flags: &Values, variables: &Variables, reader: &mut Reader
 /// Settings of the process, and those that `spillway.yml` has for single pipelines.
 struct ProcessValues {
     values: Values,
-    by_id: HashMap<String, (Span, Values)>,
+    by_id: BTreeMap<String, (Span, Values)>,
 }
 
 fn process_values(directory: Option<&Path>, reader: &mut Reader<'_>) -> ProcessValues {
-    let mut all = ProcessValues { values: Values::default(), by_id: HashMap::new() };
+    let mut all = ProcessValues { values: Values::default(), by_id: BTreeMap::new() };
     let Some(directory) = directory else { return all };
     if let Some(document) = reader.open(&directory.join("logstash.yml")) {
         let (pairs, _) = split_pipelines(&document, reader);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::kind::{Kind, Raw, Value};
+use super::kind::{self, Kind, Raw, Value};
 use super::suggest;
 use super::table::{self, Scope, Setting};
 use super::values::{Origin, Values};
@@ -192,7 +192,14 @@ impl<'v> Reader<'v> {
             return None;
         }
         match setting.kind.read(&raw) {
-            Ok(value) => Some(value),
+            Ok(value) => {
+                if kind::is_bare_time(setting.kind, &raw) {
+                    let message = format!("`{}` has no unit, which counts nanoseconds and is deprecated", setting.name);
+                    let bare = Diagnostic::warning("invalid-value", span, message).label("no unit");
+                    self.diagnostics.push(bare.help(format!("did you mean {}s?", raw.shown())));
+                }
+                Some(value)
+            }
             Err(allowed) => {
                 let shown = if setting.kind == Kind::Password { "<password>".into() } else { raw.shown() };
                 let message = format!("`{}` cannot be `{shown}`: it must be {allowed}", setting.name);
