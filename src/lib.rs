@@ -14,5 +14,6 @@ pub mod metrics;
 pub mod pipeline;
 pub mod plugins;
 pub mod queue;
+pub mod regexp;
 pub mod settings;
 pub mod version;

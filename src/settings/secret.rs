@@ -1,7 +1,7 @@
 //! A text that is never printed.
 
 /// A password or key. Debug and display show `<password>`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
