@@ -1,38 +1,59 @@
 //! Where the command line meets the pipelines: checking them all, and running them all.
 
-use crate::config::diagnostic::{Diagnostic, Diagnostics};
-use crate::config::source::Sources;
-use crate::logging::Logging;
-use crate::settings::directories::DataDirectory;
-use crate::settings::{PipelineSettings, Settings};
+use std::sync::Arc;
 
-/// What a check found in one pipeline, and the texts its places point into.
-#[derive(Debug)]
-pub(super) struct Findings {
-    pub diagnostics: Diagnostics,
-    pub sources: Sources,
+use super::{FAILED, OK};
+use crate::config::Variables;
+use crate::logging::Logging;
+use crate::pipeline::{self, Finish, Opened, Prepared, RunEnd, Shared, Watcher};
+use crate::settings::directories::DataDirectory;
+use crate::settings::{PipelineSettings, Settings, host_name};
+
+/// What the pipelines of a process share.
+pub(super) fn shared(settings: &Settings, variables: &Variables) -> Shared {
+    Shared { path_data: settings.path_data.clone(), host: Arc::from(host_name()), variables: variables.clone() }
 }
 
-/// Checks a pipeline as far as that goes without opening ports, files to write or connections.
-pub(super) fn check(pipeline: &PipelineSettings) -> Findings {
-    let message = format!("pipeline `{}` cannot be checked: this build has no pipelines", pipeline.id);
-    let mut diagnostics = Diagnostics::default();
-    diagnostics.push(Diagnostic::global("unsupported", message));
-    Findings { diagnostics, sources: Sources::default() }
+/// Reads, checks and builds a pipeline, without opening ports, files to write or connections. What is wrong with it
+/// is in its diagnostics.
+pub(super) fn check(pipeline: &PipelineSettings, shared: &Shared) -> Prepared {
+    pipeline::prepare(PipelineSettings { faults: Vec::new(), ..pipeline.clone() }, shared)
 }
 
 /// Everything that running needs.
-#[derive(Debug)]
 pub(super) struct Job {
     pub settings: Settings,
-    /// Those whose `faults` are not empty must not start.
-    pub pipelines: Vec<PipelineSettings>,
+    pub shared: Shared,
+    /// The pipelines without mistakes.
+    pub pipelines: Vec<Prepared>,
+    /// The ids of those with mistakes.
+    pub broken: Vec<String>,
     /// Locked until everything has stopped.
     pub data: DataDirectory,
     pub logging: Logging,
 }
 
 /// Runs the pipelines until they have ended or the process is told to stop; gives the exit code, or why nothing ran.
-pub(super) fn run(job: &Job) -> Result<u8, String> {
-    Err(format!("{} pipelines cannot be run: this build has no pipelines", job.pipelines.len()))
+pub(super) fn run(job: Job) -> Result<u8, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
+    let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
+    let watcher = Arc::new(Unwatched);
+    let end = runtime.block_on(pipeline::run(pipelines, broken, &shared, watcher, settings.fail_fast));
+    // A thread that waits for standard input never ends; what wrote to the data directory has ended.
+    runtime.shutdown_background();
+    drop(data);
+    Ok(match end {
+        RunEnd::Orderly => OK,
+        RunEnd::Failed | RunEnd::Forced => FAILED,
+    })
+}
+
+/// Nobody asks what the pipelines do.
+struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn opened(&self, _: &Opened) {}
+    fn running(&self, _: &str) {}
+    fn ended(&self, _: &str, _: Option<Finish>) {}
 }

@@ -45,7 +45,8 @@ pub fn process(values: &Values, directory: Option<PathBuf>, reader: &mut Reader<
     }
 }
 
-fn host_name() -> String {
+/// The name of this machine.
+pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

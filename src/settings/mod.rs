@@ -17,12 +17,13 @@ pub mod table;
 mod table_xpack;
 pub mod unsupported;
 pub mod values;
-pub mod variables;
-mod yaml;
+mod variables;
+pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use build::host_name;
 pub use pipeline::{
     ConfigSource, DeadLetterQueueSettings, Ecs, LoopGuard, Ordered, PipelineSettings, QueueType, StoragePolicy,
 };
@@ -31,13 +32,13 @@ pub use process::{
 };
 pub use secret::Secret;
 
+use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{Sources, Span};
 use kind::Value;
 use pipelines::Layers;
 use reader::{Document, Place, Reader, span_of};
 use values::Values;
-use variables::Variables;
 use yaml::Data;
 
 /// What was loaded.

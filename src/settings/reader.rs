@@ -7,8 +7,9 @@ use super::kind::{self, Kind, Raw, Value};
 use super::suggest;
 use super::table::{self, Scope, Setting};
 use super::values::{Origin, Values};
-use super::variables::{self, Variables};
+use super::variables;
 use super::yaml::{self, Data, Node};
+use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{SourceId, Sources, Span};
 
