@@ -16,3 +16,4 @@ mod variables;
 pub use load::{Loaded, Origin, load, parse};
 pub use scope::Language;
 pub use variables::Variables;
+pub(crate) use variables::{Reference, Resolved, tidy};
