@@ -8,11 +8,14 @@ mod grammar;
 mod literal;
 mod load;
 mod merge;
+mod nearest;
+pub mod render;
 mod scope;
 pub mod source;
 mod syntax;
 mod variables;
 
 pub use load::{Loaded, Origin, load, parse};
+pub use nearest::nearest;
 pub use scope::Language;
 pub use variables::Variables;
