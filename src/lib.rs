@@ -9,6 +9,7 @@ pub mod config;
 pub mod dead_letter;
 pub mod event;
 pub mod metrics;
+pub mod monitoring;
 pub mod pipeline;
 pub mod plugins;
 pub mod queue;
