@@ -21,7 +21,7 @@ mod worker;
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub use filtering::Filtering;
 pub use lease::Lease;
-pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, PluginInfo, Step, StepBranch, compile};
+pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, Step, StepBranch, compile};
 pub use prepare::{Prepared, Shared, prepare};
 pub use progress::Progress;
 pub use run::{Finish, Opened, Running, StartError};

@@ -200,7 +200,7 @@ impl Running {
 }
 
 async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
-    let refused = |kind, info: &super::PluginInfo| {
+    let refused = |kind, info: &crate::metrics::PluginInfo| {
         let plugin = info.label();
         move |error| StartError::Plugin { kind, plugin, error }
     };
