@@ -14,3 +14,4 @@ pub mod plugins;
 pub mod queue;
 pub mod regexp;
 pub mod settings;
+pub mod testing;

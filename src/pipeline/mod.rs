@@ -18,7 +18,7 @@ mod supervisor;
 mod worker;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
-pub use filtering::Filtering;
+pub use filtering::{Filtering, Flush};
 pub use lease::Lease;
 pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, PluginInfo, Step, StepBranch, compile};
 pub use prepare::{Prepared, Shared, prepare};

@@ -18,7 +18,7 @@ mod table_xpack;
 pub mod unsupported;
 pub mod values;
 pub mod variables;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 /// Deeper nesting is refused; settings have five levels.
 const MAX_DEPTH: usize = 64;
 /// More nodes are refused: aliases of aliases grow exponentially.
-const MAX_NODES: usize = 100_000;
+const MAX_NODES: usize = 1_000_000;
 
 /// A piece of a YAML document.
 #[derive(Clone, Debug)]
