@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
-use super::prepare::{Prepared, Shared};
+use super::prepare::Prepared;
 use super::run::{Finish, Opened};
 use crate::plugins::Stop;
 
@@ -39,7 +39,7 @@ struct Started {
 }
 
 /// Starts every pipeline and runs until all have ended.
-pub async fn run(prepared: Vec<Prepared>, shared: &Shared, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
+pub async fn run(prepared: Vec<Prepared>, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
     let begun = Instant::now();
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
@@ -54,7 +54,7 @@ pub async fn run(prepared: Vec<Prepared>, shared: &Shared, watcher: Arc<dyn Watc
     let mut opened = Vec::new();
     for prepared in prepared {
         let id = prepared.settings.id.clone();
-        match Opened::open(prepared, shared) {
+        match Opened::open(prepared) {
             Ok(pipeline) => {
                 watcher.opened(&pipeline);
                 opened.push(pipeline);

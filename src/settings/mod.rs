@@ -23,9 +23,7 @@ pub(crate) mod yaml;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-pub use pipeline::{
-    ConfigSource, DeadLetterQueueSettings, Ecs, LoopGuard, Ordered, PipelineSettings, QueueType, StoragePolicy,
-};
+pub use pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
