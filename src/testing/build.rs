@@ -80,7 +80,7 @@ impl Builder {
             let refused = |e| format!("the filter {} could not start: {e}", slot.info.label());
             slot.filter.register().map_err(refused)?;
         }
-        Ok(Built::Ready(Rc::new(opened(case, prepared, &shared)?)))
+        Ok(Built::Ready(Rc::new(opened(case, prepared)?)))
     }
 
     /// The settings that the case's pipeline runs with.
@@ -116,11 +116,10 @@ impl Builder {
     }
 }
 
-fn opened(case: &Case, prepared: Prepared, shared: &Shared) -> Result<Opened, String> {
-    let mut prepared = prepared;
+fn opened(case: &Case, mut prepared: Prepared) -> Result<Opened, String> {
     // Nobody would read the queue; events that would go there just leave the pipeline.
     prepared.settings.dead_letter_queue.enable = case.dlq.is_some();
-    Opened::open(prepared, shared).map_err(|e| e.to_string())
+    Opened::open(prepared).map_err(|e| e.to_string())
 }
 
 /// The environment of the process, with the variables of the case on top.

@@ -7,9 +7,9 @@ use super::compare;
 use super::expected::Expected;
 use super::file::Entry;
 use super::values;
-use crate::config::diagnostic::nearest;
 use crate::event::{Map, Text, Timestamp, Value};
 use crate::settings::kind::Raw;
+use crate::settings::suggest;
 
 /// A given/expected case.
 #[derive(Clone, Debug)]
@@ -155,8 +155,8 @@ impl Keys<'_> {
                 return Err(CaseError::Unsupported(format!("`{key}` is not supported yet")));
             }
             if !KEYS.contains(&key) {
-                let near = nearest(key, KEYS.iter().copied());
-                let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let near = suggest::nearest(key, KEYS.iter().copied());
+                let hint = suggest::question(&near).map(|question| format!("; {question}")).unwrap_or_default();
                 return Err(CaseError::Wrong(format!("a case has no key `{key}`{hint}")));
             }
         }

@@ -311,8 +311,8 @@ mod tests {
                 "'2024-01-02T03:04:05.000Z'",
                 "2024-01-02T03:04:05.000Z (timestamp) | \"2024-01-02T03:04:05.000Z\" (string)",
             ),
-            ("{x: 1}", "[1]", "a map with x | [1] (list)"),
-            ("[1]", "1", "a list of 1 | 1 (integer)"),
+            ("{x: 1}", "[1]", "{\"x\":1} (map) | [1] (list)"),
+            ("[1]", "1", "[1] (list) | 1 (integer)"),
         ] {
             let found = differences(&format!("{{f: {expected}}}"), &format!("{{f: {got}}}"), &leniency());
             assert_eq!(found, format!("[f]: {difference}"));

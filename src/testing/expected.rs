@@ -2,9 +2,9 @@
 
 use regex::Regex;
 
-use super::values;
-use crate::config::diagnostic::nearest;
-use crate::event::{Text, Value};
+use super::{show, values};
+use crate::event::{Text, Value, json};
+use crate::settings::suggest::nearest;
 
 /// Names of the matchers, for messages.
 const MATCHERS: &[&str] = &["$exists", "$absent", "$re", "$type", "$approx", "$now"];
@@ -79,17 +79,52 @@ impl Expected {
         })
     }
 
-    /// What a message calls it: `200 (integer)`, `a match of /^\d+$/`.
+    /// What a message calls it: `200 (integer)`, `["a"] (list)`, `a match of /^\d+$/`.
     pub fn shown(&self) -> String {
         match self {
-            Self::Scalar(value) => super::show::with_kind(value),
-            Self::List(items) => format!("a list of {}", items.len()),
-            Self::Map(fields) if fields.is_empty() => "{} (map)".into(),
-            Self::Map(fields) => {
-                let names: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
-                format!("a map with {}", names.join(", "))
+            Self::Scalar(value) => show::with_kind(value),
+            Self::List(_) => format!("{} (list)", self.plain()),
+            Self::Map(_) => format!("{} (map)", self.plain()),
+            Self::Matchers(_) => self.plain(),
+        }
+    }
+
+    /// As compact JSON, cut when long; matchers in words.
+    pub fn plain(&self) -> String {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        show::cut(crate::event::text_form::utf8(out))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Scalar(value) => out.extend_from_slice(show::plain(value).as_bytes()),
+            Self::List(items) => {
+                out.push(b'[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    item.write(out);
+                }
+                out.push(b']');
             }
-            Self::Matchers(matchers) => matchers.iter().map(Matcher::shown).collect::<Vec<_>>().join(" and "),
+            Self::Map(fields) => {
+                out.push(b'{');
+                for (at, (name, field)) in fields.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    json::write_string(name, out);
+                    out.push(b':');
+                    field.write(out);
+                }
+                out.push(b'}');
+            }
+            Self::Matchers(matchers) => {
+                let words: Vec<_> = matchers.iter().map(Matcher::shown).collect();
+                out.extend_from_slice(words.join(" and ").as_bytes());
+            }
         }
     }
 
@@ -102,7 +137,7 @@ impl Expected {
 /// An error for `$regex` and the like; other names with `$` are fields of the data.
 fn mistyped_matcher(key: &str) -> Result<(), String> {
     let near = if key.starts_with('$') { nearest(key, MATCHERS.iter().copied()) } else { Vec::new() };
-    match near.first().filter(|near| *near != key) {
+    match near.first().filter(|near| **near != key) {
         Some(near) => Err(format!("there is no matcher `{key}`; did you mean `{near}`?")),
         None if MATCHERS.contains(&key) => Err(format!("`{key}` cannot stand beside fields in one map")),
         None => Ok(()),
@@ -111,7 +146,7 @@ fn mistyped_matcher(key: &str) -> Result<(), String> {
 
 impl Matcher {
     fn read(name: &str, value: &Value) -> Result<Self, String> {
-        let wrong = |allowed: &str| format!("`{name}` takes {allowed}, not {}", super::show::with_kind(value));
+        let wrong = |allowed: &str| format!("`{name}` takes {allowed}, not {}", show::with_kind(value));
         match (name, value) {
             ("$exists", Value::Bool(true)) | ("$absent", Value::Bool(false)) => Ok(Self::Exists),
             ("$absent", Value::Bool(true)) | ("$exists", Value::Bool(false)) => Ok(Self::Absent),

@@ -261,7 +261,7 @@ pub(super) fn judge<T>(
     let pairs = pairing.pairs.iter().filter_map(|(e, g)| Some((*g, compare(expected.get(*e)?, got.get(*g)?))));
     let differing = pairs.filter(|(_, differences)| !differences.is_empty());
     let differing = differing.map(|(at, differences)| Finding::Differs { what, at, of: got.len(), differences });
-    let missing = pairing.missing.iter().filter_map(|at| Some((*at, expected.get(*at)?.shown())));
+    let missing = pairing.missing.iter().filter_map(|at| Some((*at, expected.get(*at)?.plain())));
     let missing = missing.map(|(at, shown)| Finding::Missing { what, at, shown });
     let extra = pairing.extra.iter().filter_map(|at| Some((*at, shown(got.get(*at)?))));
     let extra = extra.map(|(at, shown)| Finding::Extra { what, at, shown });

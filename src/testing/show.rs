@@ -59,7 +59,8 @@ fn quoted(text: &str) -> String {
     text_form::utf8(out)
 }
 
-fn cut(text: String) -> String {
+/// A text without what is too much for a line.
+pub(super) fn cut(text: String) -> String {
     if text.chars().nth(LONGEST).is_none() {
         return text;
     }
