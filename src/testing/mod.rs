@@ -21,4 +21,5 @@ pub use build::Defaults;
 pub use case::Case;
 pub use file::Entry;
 pub use route::Route;
-pub use run::{Failure, Finding, Runner, Tally, Verdict, What, summary};
+pub use run::{Expectation, Failure, Finding, Runner, Tally, Verdict, What, judge_events, summary};
+pub use values::typed_event;

@@ -154,7 +154,16 @@ impl Runner {
             ignore: case.ignore.clone(),
             arrivals: Arrivals { given: arrivals, run: Some((begun, Timestamp::now())) },
         };
-        let mut findings = judge_events(case, &events, &leniency);
+        if !case.expects() {
+            let shown = events.iter().map(|event| show::event(event.fields())).collect();
+            return failed(vec![Finding::NothingExpected(shown)]);
+        }
+        let expected = Expectation {
+            events: case.expect.as_deref(),
+            metadata: case.metadata.as_deref(),
+            unordered: case.unordered,
+        };
+        let mut findings = judge_events(expected, &events, &leniency);
         if let Some(expected) = &case.dlq {
             findings.extend(super::dead_letters::judge(expected, pipeline, &leniency));
         }
@@ -200,21 +209,30 @@ fn judge_refusal(case: &Case, refusal: &str) -> Verdict {
     failed(vec![Finding::OtherRefusal { lacks, refusal: refusal.to_owned() }])
 }
 
-fn judge_events(case: &Case, events: &[Event], leniency: &Leniency) -> Vec<Finding> {
-    if !case.expects() {
-        return vec![Finding::NothingExpected(events.iter().map(|event| show::event(event.fields())).collect())];
-    }
+/// What is expected of the events that come out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expectation<'a> {
+    /// Their fields.
+    pub events: Option<&'a [Expected]>,
+    /// Their `@metadata`, as a subset; each belongs to the expected event of the same place.
+    pub metadata: Option<&'a [Expected]>,
+    /// Whether their order does not count.
+    pub unordered: bool,
+}
+
+/// Holds the events that came out against what is expected of them.
+pub fn judge_events(expected: Expectation<'_>, events: &[Event], leniency: &Leniency) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut order: Vec<(usize, usize)> = (0..events.len()).map(|at| (at, at)).collect();
-    if let Some(expected) = &case.expect {
+    if let Some(items) = expected.events {
         let compare = |e: &Expected, got: &Event| compare::event(e, got, leniency);
         let shown = |event: &Event| show::event(event.fields());
-        let pairing = pair(expected, events, case.unordered, compare);
-        findings.extend(judge(What::Event, &pairing, expected, events, compare, shown));
+        let pairing = pair(items, events, expected.unordered, compare);
+        findings.extend(judge(What::Event, &pairing, items, events, compare, shown));
         order = pairing.pairs;
     }
-    if let Some(expected) = &case.metadata {
-        findings.extend(judge_metadata(expected, events, &order, leniency));
+    if let Some(metadata) = expected.metadata {
+        findings.extend(judge_metadata(metadata, events, &order, leniency));
     }
     findings
 }

@@ -7,7 +7,7 @@
 
 use num_bigint::BigInt;
 
-use crate::event::{Decimal, Map, Timestamp, Value};
+use crate::event::{Decimal, Event, Map, Timestamp, Value};
 use crate::settings::yaml::{Data, Node};
 
 /// A YAML value that cannot stand for an event value: what is wrong, and the byte where.
@@ -99,6 +99,11 @@ pub(super) fn typed(value: Value) -> Result<Value, String> {
 /// As [`typed`], for the fields of an event.
 pub(super) fn typed_map(map: Map) -> Result<Map, String> {
     map.into_iter().map(|(key, value)| Ok((key, typed(value)?))).collect::<Result<Vec<_>, String>>().map(Map::from_iter)
+}
+
+/// The event that a case file gives by its fields; `$` values are put in.
+pub fn typed_event(fields: Map) -> Result<Event, String> {
+    typed_map(fields).map(Event::from_map)
 }
 
 /// The value that a map with a single `$` key stands for; `None` when it is an ordinary map.

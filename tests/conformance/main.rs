@@ -4,6 +4,7 @@
 //! `-- WORD` only the cases with that word in their name. The last line is `N passed, N failed[, N skipped]`; it
 //! fails when a case does.
 
+mod codecs;
 mod dead_letters;
 mod startup;
 
@@ -99,6 +100,7 @@ fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
         Some("compute") => dead_letters::compute(entry).map_or_else(Verdict::Skipped, verdict),
         Some("settings") => verdict(startup::settings(entry)),
         Some("config") => verdict(startup::config(entry)),
+        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
         Some("pipeline") | None => runner.run_entry(&plain(entry)),
         Some("scenario") => Verdict::Skipped("told in prose".into()),
         Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
