@@ -11,7 +11,7 @@ pub const INPUTS: &[InputPlugin] = &[inputs::stdin::PLUGIN];
 pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN];
 
 /// Every output, sorted by name.
-pub const OUTPUTS: &[OutputPlugin] = &[outputs::null::PLUGIN];
+pub const OUTPUTS: &[OutputPlugin] = &[outputs::elasticsearch::PLUGIN, outputs::null::PLUGIN];
 
 /// Every codec, sorted by name.
 pub const CODECS: &[CodecPlugin] = &[codecs::line::PLUGIN];

@@ -1,3 +1,4 @@
 //! Outputs, one file each, named as in a `.conf`.
 
+pub mod elasticsearch;
 pub mod null;
