@@ -5,10 +5,15 @@
 
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod config;
 pub mod dead_letter;
 pub mod event;
+pub mod logging;
 pub mod metrics;
 pub mod pipeline;
 pub mod plugins;
 pub mod queue;
+pub mod regexp;
+pub mod settings;
+pub mod version;

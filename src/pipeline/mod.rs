@@ -11,11 +11,17 @@ mod delivery;
 mod filtering;
 mod lease;
 mod plan;
+mod prepare;
+mod run;
 mod sink;
+mod supervisor;
 mod worker;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub use filtering::Filtering;
 pub use lease::Lease;
-pub use plan::{Environment, FilterSlot, InputSlot, OutputSlot, Plan, PluginInfo, Step, StepBranch};
+pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, PluginInfo, Step, StepBranch, compile};
+pub use prepare::{Prepared, Shared, prepare};
+pub use run::{Finish, Opened, Running, StartError};
 pub use sink::InputSink;
+pub use supervisor::{RunEnd, Watcher, run};

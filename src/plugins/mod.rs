@@ -20,13 +20,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hipstr::HipByt;
 
-pub use context::{Context, Ecs, Secret};
+pub use context::Context;
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 
 use crate::event::Event;
-pub use crate::pipeline::{FilterBatch, InputSink, Lease, Outcome};
+pub use crate::pipeline::{Emitter, FilterBatch, InputSink, Lease, Outcome};
+pub use crate::settings::{Ecs, Secret};
 
 /// Why a plugin cannot start or go on.
 #[derive(Debug, thiserror::Error)]
