@@ -27,6 +27,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio_util::sync::DropGuard;
+use tracing::Instrument;
 
 use self::action::{Action, Actions, Unmapped};
 use self::cluster::Cluster;
@@ -56,6 +57,8 @@ struct Elasticsearch {
     dead_letters: DeadLetters,
     /// Buffers of batches that are done, one for each worker at most.
     buffers: Mutex<Vec<Vec<u8>>>,
+    /// Names pipeline and plugin in every line of the log.
+    span: tracing::Span,
     closed: Stop,
     /// Ends the watch over the servers when the output goes away.
     _guard: DropGuard,
@@ -98,6 +101,7 @@ impl Elasticsearch {
             },
             dead_letters: context.dead_letters.clone(),
             buffers: Mutex::default(),
+            span: tracing::error_span!("output", pipeline.id = &*context.pipeline_id, plugin.id = &*context.plugin_id),
             _guard: closed.clone().drop_guard(),
             closed,
         }
@@ -107,6 +111,20 @@ impl Elasticsearch {
 #[async_trait]
 impl Output for Elasticsearch {
     async fn register(&self, stop: &Stop) -> Result<(), PluginError> {
+        self.start(stop).instrument(self.span.clone()).await
+    }
+
+    async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
+        self.deliver(batch, stop).instrument(self.span.clone()).await
+    }
+
+    async fn close(&self) {
+        self.closed.cancel();
+    }
+}
+
+impl Elasticsearch {
+    async fn start(&self, stop: &Stop) -> Result<(), PluginError> {
         let cluster = &self.sender.cluster;
         let hosts: Vec<&str> = cluster.pool.hosts().iter().map(|host| host.endpoint.label.as_str()).collect();
         tracing::info!(target: LOG, "New Elasticsearch output, hosts: {}", hosts.join(", "));
@@ -114,11 +132,11 @@ impl Output for Elasticsearch {
             looked = cluster.first_look() => looked?,
             () = stop.cancelled() => return Ok(()),
         }
-        tokio::spawn(cluster.clone().keep_watch(self.closed.clone()));
+        tokio::spawn(cluster.clone().keep_watch(self.closed.clone()).instrument(self.span.clone()));
         Ok(())
     }
 
-    async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
+    async fn deliver(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
         self.sender.cluster.ready(stop).await?;
         let mut work = Work::new(self, batch);
         let delivered = work.run(stop).await;
@@ -135,10 +153,6 @@ impl Output for Elasticsearch {
             deliveries.set(event, Delivery::Dead(reason));
         }
         Ok(deliveries)
-    }
-
-    async fn close(&self) {
-        self.closed.cancel();
     }
 }
 

@@ -34,8 +34,7 @@ pub(super) struct Settings {
 
 /// Reads all options. `None` when one that everything else needs is wrong; every mistake is reported.
 pub(super) fn read(options: &mut Options<'_>) -> Option<Settings> {
-    // Accepted as on every output; events are always sent as JSON.
-    let _ = options.encoder("codec", "plain");
+    let _ = options.string("codec").doc("Accepted as on every output; events are always sent as JSON.").optional();
     let endpoints = endpoints(options);
     let http = http(options, endpoints.as_ref().is_some_and(|e| e.iter().any(|e| e.root.scheme() == "https")));
     let actions = actions(options);

@@ -83,7 +83,7 @@ impl Pool {
     /// Takes a server out until it answers again.
     pub fn mark_dead(&self, host: &Host, why: &str) {
         if host.alive.swap(false, Ordering::AcqRel) {
-            tracing::warn!(target: super::LOG, url = %host.endpoint.label, error = %why,
+            tracing::warn!(target: super::LOG, url = host.endpoint.label.as_str(), error = why,
                 "Marking url as dead. Last error: {why}");
         }
     }

@@ -217,24 +217,24 @@ impl Sender {
             }
             Failure::Unreachable { url, why } => {
                 self.count("bulk_requests.failures", 1);
-                tracing::error!(target: LOG, url = %url, message = %why, will_retry_in_seconds = seconds,
+                tracing::error!(target: LOG, url = url.as_str(), will_retry_in_seconds = seconds,
                     "Attempted to send a bulk request to Elasticsearch, but it appears to be unreachable or down: {why}");
             }
             Failure::Status { url, status: 429, body, .. } => {
                 self.count("bulk_requests.failures", 1);
-                tracing::debug!(target: LOG, code = 429, url = %url, body = %body, will_retry_in_seconds = seconds,
+                tracing::debug!(target: LOG, code = 429, url = url.as_str(), body = body.as_str(), will_retry_in_seconds = seconds,
                     "The server has too much to do, the bulk request is sent again");
             }
             Failure::Status { url, status, size, body, suspects } => {
                 self.count("bulk_requests.failures", 1);
                 let ids = if suspects.is_empty() { String::new() } else { format!(" ids {}", suspects.join(", ")) };
-                tracing::error!(target: LOG, code = status, url = %url, content_length = size, body = %body,
+                tracing::error!(target: LOG, code = status, url = url.as_str(), content_length = size, body = body.as_str(),
                     will_retry_in_seconds = seconds,
                     "Encountered a retryable error, the bulk request is sent again (answered {status}){ids}");
             }
             Failure::Senseless { url, body } => {
                 self.count("bulk_requests.failures", 1);
-                tracing::error!(target: LOG, url = %url, body = %body, will_retry_in_seconds = seconds,
+                tracing::error!(target: LOG, url = url.as_str(), body = body.as_str(), will_retry_in_seconds = seconds,
                     "An unknown error occurred sending a bulk request: the reply is not a JSON object");
             }
             Failure::Miscounted { sent, returned } => {
@@ -276,7 +276,7 @@ fn blames_one_action(error: &Value) -> bool {
         || kind.ends_with("parse_exception")
         || kind == "parsing_exception"
         || reason.contains("action/metadata line")
-        || reason.contains("_id is specified it must not be empty")
+        || reason.starts_with("For input string")
 }
 
 /// The ids that a server does not take, or else the first few.

@@ -61,7 +61,7 @@ pub(super) async fn check(http: &Http, pool: &Pool, host: &Host, when: When) -> 
     match http.ask(Method::HEAD, &endpoint.health, endpoint).await {
         Err(error) => return still_dead(host, &error.0),
         Ok(reply) if !reply.is_success() => {
-            tracing::warn!(target: LOG, url = %endpoint.label, code = reply.status, "Health check failed");
+            tracing::warn!(target: LOG, url = endpoint.label.as_str(), code = reply.status, "Health check failed");
             if when == When::Later {
                 return Ok(());
             }
@@ -90,11 +90,11 @@ pub(super) async fn check(http: &Http, pool: &Pool, host: &Host, when: When) -> 
     pool.saw_major(major(number));
     pool.mark_alive(host);
     match when {
-        When::Start => tracing::info!(target: LOG, url = %endpoint.label, "Connected to ES instance"),
-        When::Later => tracing::warn!(target: LOG, url = %endpoint.label, "Restored connection to ES instance"),
+        When::Start => tracing::info!(target: LOG, url = endpoint.label.as_str(), "Connected to ES instance"),
+        When::Later => tracing::warn!(target: LOG, url = endpoint.label.as_str(), "Restored connection to ES instance"),
     }
     if product == Product::OpenSearch {
-        tracing::info!(target: LOG, url = %endpoint.label,
+        tracing::info!(target: LOG, url = endpoint.label.as_str(),
             "The server is OpenSearch {number}: it is used like Elasticsearch, without a licence check");
     } else {
         tracing::info!(target: LOG, es_version = major(number), "Elasticsearch version determined ({number})");
@@ -119,7 +119,7 @@ pub(super) async fn cluster_uuid(http: &Http, host: &Host) -> Option<String> {
 }
 
 fn still_dead(host: &Host, why: &str) -> Result<(), PluginError> {
-    tracing::warn!(target: LOG, url = %host.endpoint.label, error = %why,
+    tracing::warn!(target: LOG, url = host.endpoint.label.as_str(), error = why,
         "Attempted to resurrect connection to dead ES instance, but got an error");
     Ok(())
 }
@@ -133,7 +133,7 @@ fn incompatible(host: &Host, when: When) -> Result<(), PluginError> {
     if when == When::Start {
         return Err(PluginError(message));
     }
-    tracing::error!(target: LOG, url = %label, "{message}");
+    tracing::error!(target: LOG, url = label.as_str(), "{message}");
     Ok(())
 }
 
@@ -193,7 +193,7 @@ async fn licensed(http: &Http, host: &Host) -> bool {
         Ok(reply) if reply.is_success() => match serde_json::from_slice::<Licensed>(&reply.body) {
             Ok(Licensed { license }) => {
                 if license.status != "active" {
-                    tracing::warn!(target: LOG, url = %label, license = %license.status,
+                    tracing::warn!(target: LOG, url = label.as_str(), license = license.status.as_str(),
                         "Elasticsearch license is not active, please check Elasticsearch's licensing information");
                 }
                 return true;
@@ -203,7 +203,7 @@ async fn licensed(http: &Http, host: &Host) -> bool {
         Ok(reply) => format!("it answered {} to GET /_license", reply.status),
         Err(error) => error.0,
     };
-    tracing::error!(target: LOG, url = %label,
+    tracing::error!(target: LOG, url = label.as_str(),
         "Could not connect to a compatible version of Elasticsearch: {why}; trying again later");
     false
 }

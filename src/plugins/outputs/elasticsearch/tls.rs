@@ -37,10 +37,9 @@ pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientB
     }
     let mut builder = builder.tls_danger_accept_invalid_certs(tls.unverified);
     if let Some(path) = &tls.authorities {
-        let certificates =
-            Certificate::from_pem_bundle(&read(path)?)
-                .map_err(|_| no_certificate(path))
-                .and_then(|list| if list.is_empty() { Err(no_certificate(path)) } else { Ok(list) })?;
+        let certificates = Certificate::from_pem_bundle(&read(path)?)
+            .map_err(|_| no_certificate(path))
+            .and_then(|list| if list.is_empty() { Err(no_certificate(path)) } else { Ok(list) })?;
         builder = builder.tls_certs_only(certificates);
     }
     if let Some((certificate, key)) = &tls.identity {
