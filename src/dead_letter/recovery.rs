@@ -159,7 +159,7 @@ fn for_each_entry(path: &Path, mut visit: impl FnMut(&[u8])) -> io::Result<()> {
 
 fn inspect(path: &Path) -> io::Result<Content> {
     let mut reader = SegmentReader::new(File::open(path)?, FIRST_RECORD)?;
-    let mut content = Content { len: reader.len(), good_end: FIRST_RECORD, ..Content::default() };
+    let mut content = Content { len: reader.file_len(), good_end: FIRST_RECORD, ..Content::default() };
     if reader.version()?.is_some_and(|v| v != record::VERSION) {
         content.wrong_version = true;
         return Ok(content);
