@@ -127,7 +127,7 @@ impl Recovery<'_> {
         listing.taken.insert(number);
         tracing::warn!(
             file = %aside.display(),
-            "a dead letter queue segment is damaged; its whole entries were saved, the file is kept for you to look at"
+            "a dead letter queue segment that was being written holds bytes that are no whole entry; its whole entries, if any, were saved, the file is kept for you to look at"
         );
         Ok(())
     }
