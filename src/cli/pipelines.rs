@@ -39,7 +39,7 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
     let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
     let watcher = Arc::new(Unwatched);
-    let end = runtime.block_on(pipeline::run(pipelines, broken, &shared, watcher, settings.fail_fast));
+    let end = runtime.block_on(pipeline::run(pipelines, broken, watcher, settings.fail_fast));
     // A thread that waits for standard input never ends; what wrote to the data directory has ended.
     runtime.shutdown_background();
     drop(data);

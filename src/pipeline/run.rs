@@ -13,13 +13,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::plan::{Compiled, InputSlot, Plan};
-use super::prepare::{Prepared, Shared};
+use super::prepare::Prepared;
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
-use crate::dead_letter::Writer;
+use crate::dead_letter::{self, Writer};
 use crate::metrics::PipelineMetrics;
 use crate::plugins::{PluginError, Stop};
 use crate::queue::MemoryQueue;
+use crate::settings::PipelineSettings;
 
 /// How often filters that hold events back are asked for them.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
@@ -70,11 +71,10 @@ pub struct Running {
 
 impl Opened {
     /// Opens the dead letter queue, if the pipeline has one.
-    pub fn open(prepared: Prepared, shared: &Shared) -> Result<Self, StartError> {
-        let _ = shared;
+    pub fn open(prepared: Prepared) -> Result<Self, StartError> {
         if prepared.settings.dead_letter_queue.enable {
-            let (settings, warnings) = dead_letter_settings(&prepared.settings);
-            for warning in warnings {
+            let mut settings = dead_letter_settings(&prepared.settings);
+            for warning in settings.raise_to_limits() {
                 tracing::warn!(target: "logstash.deadletterqueue", "{warning}");
             }
             let writer = Writer::open(settings).map_err(|e| StartError::DeadLetterQueue(e.to_string()))?;
@@ -216,8 +216,8 @@ async fn close_plugins(plan: &Plan) {
 }
 
 fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
-    if let Some(writer) = queue.writer() {
-        writer.close();
+    if let Some(Err(error)) = queue.writer().map(Writer::close) {
+        tracing::error!(target: "logstash.deadletterqueue", "{error}");
     }
 }
 
@@ -262,24 +262,15 @@ async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
 }
 
 /// The settings of a pipeline's dead letter queue in the words of the room that keeps it.
-fn dead_letter_settings(settings: &crate::settings::PipelineSettings) -> (crate::dead_letter::Settings, Vec<String>) {
-    use crate::dead_letter as queue;
-    use crate::settings::{LoopGuard, StoragePolicy};
+fn dead_letter_settings(settings: &PipelineSettings) -> dead_letter::Settings {
     let given = &settings.dead_letter_queue;
-    queue::Settings {
-        directory: settings.path_dead_letter_queue.join(&settings.id),
+    dead_letter::Settings {
         max_bytes: given.max_bytes,
         flush_interval: given.flush_interval,
         flush_check_interval: given.flush_check_interval,
-        storage_policy: match given.storage_policy {
-            StoragePolicy::DropNewer => queue::StoragePolicy::DropNewer,
-            StoragePolicy::DropOlder => queue::StoragePolicy::DropOlder,
-        },
+        storage_policy: given.storage_policy,
         retain_age: given.retain_age,
-        loop_guard: match given.loop_guard {
-            LoopGuard::Requeue => queue::LoopGuard::Requeue,
-            LoopGuard::Skip => queue::LoopGuard::Skip,
-        },
+        loop_guard: given.loop_guard,
+        ..dead_letter::Settings::new(settings.path_dead_letter_queue.join(&settings.id))
     }
-    .checked()
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
-use super::prepare::{Prepared, Shared};
+use super::prepare::Prepared;
 use super::run::{Finish, Opened};
 use crate::plugins::Stop;
 
@@ -40,13 +40,7 @@ struct Started {
 
 /// Starts every pipeline and runs until all have ended. `broken` are the ids of those whose configuration has
 /// mistakes: they do not start, and are counted.
-pub async fn run(
-    prepared: Vec<Prepared>,
-    broken: Vec<String>,
-    shared: &Shared,
-    watcher: Arc<dyn Watcher>,
-    fail_fast: bool,
-) -> RunEnd {
+pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
     let begun = Instant::now();
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
@@ -61,7 +55,7 @@ pub async fn run(
     let mut opened = Vec::new();
     for prepared in prepared {
         let id = prepared.settings.id.clone();
-        match Opened::open(prepared, shared) {
+        match Opened::open(prepared) {
             Ok(pipeline) => {
                 watcher.opened(&pipeline);
                 opened.push(pipeline);

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::kind::{self, Value};
-use super::pipeline::{
-    ConfigSource, DeadLetterQueueSettings, Ecs, LoopGuard, Ordered, PipelineSettings, QueueType, StoragePolicy,
-};
+use super::pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -14,6 +12,7 @@ use super::reader::{self, Reader};
 use super::secret::Secret;
 use super::values::Values;
 use crate::config::diagnostic::Diagnostic;
+use crate::dead_letter::{LoopGuard, StoragePolicy};
 use crate::event::EscapeStyle;
 
 /// The settings of the process.

@@ -24,9 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use build::host_name;
-pub use pipeline::{
-    ConfigSource, DeadLetterQueueSettings, Ecs, LoopGuard, Ordered, PipelineSettings, QueueType, StoragePolicy,
-};
+pub use pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
