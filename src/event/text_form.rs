@@ -69,7 +69,7 @@ fn write_scalar(value: &Value, out: &mut Vec<u8>) {
         Value::Integer(n) => out.extend_from_slice(itoa::Buffer::new().format(*n).as_bytes()),
         Value::Float(f) => write_java_double(*f, out),
         Value::BigInteger(n) => out.extend_from_slice(n.to_string().as_bytes()),
-        Value::Decimal(d) => out.extend_from_slice(d.to_string().as_bytes()),
+        Value::Decimal(d) => d.write(out),
         Value::String(s) => out.extend_from_slice(s.as_bytes()),
         Value::Timestamp(at) => at.write_iso(out),
     }

@@ -10,7 +10,7 @@ use crate::config::condition::Condition;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{Place, Sources, Span};
 use crate::event::EscapeStyle;
-use crate::metrics::PluginMetrics;
+use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
 use crate::plugins::{Context, DeadLetterQueue, DeadLetters, Ecs, Filter, Input, Options, Output, registry};
 
@@ -32,9 +32,15 @@ pub struct Environment {
 }
 
 /// A compiled pipeline.
-pub struct Plan {
-    /// Inputs in config order.
+pub struct Compiled {
+    /// Inputs in config order. Each belongs to one task.
     pub inputs: Vec<InputSlot>,
+    /// What all workers share.
+    pub plan: Plan,
+}
+
+/// Filters and outputs of a pipeline, and how events get from one to the next.
+pub struct Plan {
     /// Filters in config order; the steps say how events get there.
     pub filters: Vec<FilterSlot>,
     /// The filter section.
@@ -45,30 +51,6 @@ pub struct Plan {
     pub output_steps: Vec<Step>,
     /// Changes when the configuration does: 64 hex digits.
     pub hash: String,
-}
-
-/// What is known of a plugin from outside.
-#[derive(Clone, Debug)]
-pub struct PluginInfo {
-    /// Input, filter or output.
-    pub kind: PluginKind,
-    /// As in the `.conf`.
-    pub name: String,
-    /// The `id` option, or a hash of the plugin's place.
-    pub id: Arc<str>,
-    /// Whether the id was given.
-    pub explicit_id: bool,
-    /// Where the plugin stands.
-    pub place: Place,
-    /// Its counters.
-    pub metrics: Arc<PluginMetrics>,
-}
-
-impl PluginInfo {
-    /// How logs call the plugin: its id when the user gave one, else its place.
-    pub fn label(&self) -> String {
-        if self.explicit_id { self.id.to_string() } else { format!("{} at {}", self.name, self.place) }
-    }
 }
 
 /// An input that is ready to run.
@@ -127,37 +109,37 @@ pub struct StepArm {
     pub body: Vec<Step>,
 }
 
-impl Plan {
-    /// Builds every plugin of a configuration. The plan may only run when `diagnostics` has no errors.
-    pub fn compile(
-        config: &Config,
-        sources: &Sources,
-        environment: &Environment,
-        diagnostics: &mut Diagnostics,
-    ) -> Self {
-        let hash = config_hash(sources);
-        let mut compiler = Compiler {
-            sources,
-            environment,
-            diagnostics,
-            hash: &hash,
-            ids: HashMap::new(),
-            filters: vec![],
-            outputs: vec![],
-        };
-        let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
-        let filter_steps = compiler.steps(&config.filters);
-        let output_steps = compiler.steps(&config.outputs);
-        let Compiler { filters, outputs, .. } = compiler;
-        Self { inputs, filters, filter_steps, outputs, output_steps, hash }
-    }
-
+impl Compiled {
     /// All plugins: inputs, filters, outputs, each in config order.
     pub fn plugins(&self) -> impl Iterator<Item = &PluginInfo> {
         let inputs = self.inputs.iter().map(|slot| &slot.info);
-        let filters = self.filters.iter().map(|slot| &slot.info);
-        inputs.chain(filters).chain(self.outputs.iter().map(|slot| &slot.info))
+        let filters = self.plan.filters.iter().map(|slot| &slot.info);
+        inputs.chain(filters).chain(self.plan.outputs.iter().map(|slot| &slot.info))
     }
+}
+
+/// Builds every plugin of a configuration. The result may only run when `diagnostics` has no errors.
+pub fn compile(
+    config: &Config,
+    sources: &Sources,
+    environment: &Environment,
+    diagnostics: &mut Diagnostics,
+) -> Compiled {
+    let hash = config_hash(sources);
+    let mut compiler = Compiler {
+        sources,
+        environment,
+        diagnostics,
+        hash: &hash,
+        ids: HashMap::new(),
+        filters: Vec::new(),
+        outputs: Vec::new(),
+    };
+    let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
+    let filter_steps = compiler.steps(&config.filters);
+    let output_steps = compiler.steps(&config.outputs);
+    let Compiler { filters, outputs, .. } = compiler;
+    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash } }
 }
 
 fn config_hash(sources: &Sources) -> String {

@@ -52,6 +52,11 @@ pub(super) enum Ended {
 }
 
 impl Crew {
+    /// Workers that have not ended.
+    pub fn workers_left(&self) -> usize {
+        self.at_work.load(Ordering::Acquire)
+    }
+
     /// Works until the queue is closed and empty.
     pub fn work(&self) -> Ended {
         let mut ended = Ended::Drained;

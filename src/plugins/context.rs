@@ -6,18 +6,7 @@ use std::sync::Arc;
 use super::{DeadLetters, Options};
 use crate::event::EscapeStyle;
 use crate::metrics::PluginMetrics;
-
-/// `pipeline.ecs_compatibility` and the option of the same name: which field names plugins use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecs {
-    /// The old flat names.
-    Disabled,
-    /// Elastic Common Schema 1.
-    V1,
-    /// Elastic Common Schema 8.
-    #[default]
-    V8,
-}
+use crate::settings::Ecs;
 
 impl Ecs {
     /// Declares and reads `ecs_compatibility`, whose default is the pipeline's.
@@ -59,32 +48,4 @@ pub struct Context {
     pub dead_letters: DeadLetters,
     /// Counters of this plugin.
     pub metrics: Arc<PluginMetrics>,
-}
-
-/// A secret that never shows in logs, API or panics.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides a text.
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The text, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<password>")
-    }
-}
-
-impl std::fmt::Display for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<password>")
-    }
 }

@@ -20,13 +20,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hipstr::HipByt;
 
-pub use context::{Context, Ecs, Secret};
+pub use context::Context;
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 
 use crate::event::Event;
-pub use crate::pipeline::{FilterBatch, InputSink, Lease, Outcome};
+pub use crate::pipeline::{Emitter, FilterBatch, InputSink, Lease, Outcome};
+pub use crate::settings::{Ecs, Secret};
 
 /// Why a plugin cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,9 @@ pub trait Input: Send {
 
     /// Reads until the source ends or `stop` is cancelled. After an error it is called again, one second later.
     async fn run(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PluginError>;
+
+    /// Called once after the last batch was dealt with: the time to save a position.
+    async fn close(&mut self) {}
 
     /// Whether a pipeline with this input can be reloaded.
     fn is_reloadable(&self) -> bool {

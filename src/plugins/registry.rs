@@ -5,7 +5,7 @@ use crate::config::ast::{PluginBlock, PluginKind};
 use crate::config::diagnostic::{Diagnostic, Diagnostics, nearest};
 
 /// Every input, sorted by name.
-pub const INPUTS: &[InputPlugin] = &[inputs::stdin::PLUGIN];
+pub const INPUTS: &[InputPlugin] = &[inputs::dead_letter_queue::PLUGIN, inputs::stdin::PLUGIN];
 
 /// Every filter, sorted by name.
 pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN, filters::mutate::PLUGIN];

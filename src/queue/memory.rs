@@ -150,6 +150,18 @@ impl MemoryQueue {
         self.room.notify_waiters();
     }
 
+    /// Gives up what is left, and tells the sources so. Returns the number of events.
+    pub fn abandon(&self) -> usize {
+        let mut state = self.state.lock();
+        state.len = 0;
+        let chunks = std::mem::take(&mut state.chunks);
+        drop(state);
+        for lease in chunks.iter().filter_map(|chunk| chunk.lease.as_ref()) {
+            lease.fail();
+        }
+        chunks.iter().map(|chunk| chunk.events.len()).sum()
+    }
+
     /// Events waiting.
     pub fn len(&self) -> usize {
         self.state.lock().len
