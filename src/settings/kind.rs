@@ -196,8 +196,8 @@ fn time(text: &str, plain: bool) -> Result<Value, String> {
     span(text).map(|span| Value::Time(Some(span))).ok_or_else(|| TIME_ALLOWED.into())
 }
 
-/// An integer and a unit.
-fn span(text: &str) -> Option<Duration> {
+/// An integer and a unit, as in `3s`.
+pub fn span(text: &str) -> Option<Duration> {
     let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
     let (digits, unit) = text.split_at(unit_at);
     let count: u64 = digits.parse().ok()?;
