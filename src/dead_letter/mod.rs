@@ -1,48 +1,36 @@
-//! Stand-in.
-use crate::event::Event;
-use crate::plugins::Sent;
-use std::time::Duration;
-/// Stand-in.
-#[derive(Debug)]
-pub struct Writer;
-impl Writer {
-    /// Stand-in.
-    pub fn open(_: Settings) -> Result<Self, String> {
-        Ok(Self)
-    }
-    /// Stand-in.
-    pub fn close(&self) {}
-    /// Stand-in.
-    pub fn write_until_stored(&self, _: &Event, _: &str, _: &str, _: &str, _: &dyn Fn() -> bool) -> Sent {
-        Sent::Stored
-    }
-}
-/// Stand-in.
-#[allow(missing_docs)]
-pub struct Settings {
-    pub directory: std::path::PathBuf,
-    pub max_bytes: u64,
-    pub flush_interval: Duration,
-    pub flush_check_interval: Duration,
-    pub storage_policy: StoragePolicy,
-    pub retain_age: Option<Duration>,
-    pub loop_guard: LoopGuard,
-}
-impl Settings {
-    /// Stand-in.
-    pub fn checked(self) -> (Self, Vec<String>) {
-        (self, vec![])
-    }
-}
-/// Stand-in.
-#[allow(missing_docs)]
-pub enum StoragePolicy {
-    DropNewer,
-    DropOlder,
-}
-/// Stand-in.
-#[allow(missing_docs)]
-pub enum LoopGuard {
-    Requeue,
-    Skip,
-}
+//! The dead letter queue on disk: events that a plugin could not handle, kept with the reason until somebody reads
+//! them. The files are those of Logstash, byte for byte where it matters, so that either program can read what the
+//! other wrote.
+//!
+//! A queue is a directory of numbered segment files. [`record`] is the layout of a segment, [`entry`] what one entry
+//! holds and [`cbor`] how the event in it is encoded. This room knows events and files, no plugin and no pipeline; it
+//! uses plain threads and blocking calls.
+
+pub mod cbor;
+mod clock;
+mod commit;
+mod directory;
+pub mod entry;
+mod head;
+mod kill_point;
+mod lock;
+mod position;
+mod queue;
+mod reader;
+pub mod record;
+mod recovery;
+mod rounds;
+mod settings;
+mod stats;
+mod summary;
+mod writer;
+
+pub use commit::{Cleaned, CommitError, CommitOptions, Committer};
+pub use lock::{LockError, has_writer};
+pub use position::{BadPosition, Position, default_sincedb};
+pub use queue::{OpenError, WriteError};
+pub use reader::{DeadLetter, Reader, Start};
+pub use rounds::METADATA_KEY;
+pub use settings::{LoopGuard, SEGMENT_BYTES, SettingError, Settings, StoragePolicy, parse_retain_age};
+pub use stats::Stats;
+pub use writer::{Writer, Written};

@@ -13,13 +13,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::plan::{Compiled, InputSlot, Plan};
-use super::prepare::{Prepared, Shared};
+use super::prepare::Prepared;
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
-use crate::dead_letter::Writer;
+use crate::dead_letter::{self, Writer};
 use crate::metrics::PipelineMetrics;
 use crate::plugins::{PluginError, Stop};
 use crate::queue::MemoryQueue;
+use crate::settings::PipelineSettings;
 
 /// How often filters that hold events back are asked for them.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
@@ -63,18 +64,18 @@ pub struct Opened {
 
 /// A pipeline at work.
 pub struct Running {
-    inputs: JoinSet<bool>,
+    inputs: JoinSet<(InputSlot, bool)>,
+    ended_inputs: Vec<InputSlot>,
     workers: mpsc::UnboundedReceiver<Ended>,
     crew: Arc<Crew>,
 }
 
 impl Opened {
     /// Opens the dead letter queue, if the pipeline has one.
-    pub fn open(prepared: Prepared, shared: &Shared) -> Result<Self, StartError> {
-        let _ = shared;
+    pub fn open(prepared: Prepared) -> Result<Self, StartError> {
         if prepared.settings.dead_letter_queue.enable {
-            let (settings, warnings) = dead_letter_settings(&prepared.settings);
-            for warning in warnings {
+            let mut settings = dead_letter_settings(&prepared.settings);
+            for warning in settings.raise_to_limits() {
                 tracing::warn!(target: "logstash.deadletterqueue", "{warning}");
             }
             let writer = Writer::open(settings).map_err(|e| StartError::DeadLetterQueue(e.to_string()))?;
@@ -133,7 +134,7 @@ impl Opened {
             tasks.spawn(run_input(slot, sink, crew.stop.clone()));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
-        Ok(Running { inputs: tasks, workers, crew })
+        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
     }
 }
 
@@ -148,11 +149,16 @@ impl Running {
             gave_back |= ended == Ended::GaveBack;
         }
         self.crew.stop.cancel();
-        while self.inputs.join_next().await.is_some() {}
+        while let Some(ended) = self.inputs.join_next().await {
+            self.ended_inputs.extend(ended.map(|(slot, _)| slot));
+        }
         let left = self.crew.queue.abandon();
         if left > 0 {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
+        }
+        for slot in &mut self.ended_inputs {
+            slot.input.close().await;
         }
         close_plugins(&self.crew.plan).await;
         let dead_letters = self.crew.dead_letters.clone();
@@ -173,7 +179,11 @@ impl Running {
             tokio::select! {
                 ended = self.inputs.join_next() => match ended {
                     None => return sound,
-                    Some(ended) => sound &= ended.unwrap_or(false),
+                    Some(Ok((slot, ended_well))) => {
+                        self.ended_inputs.push(slot);
+                        sound &= ended_well;
+                    }
+                    Some(Err(_)) => sound = false,
                 },
                 ended = self.workers.recv() => {
                     // A worker only ends before the queue is closed when it cannot go on.
@@ -216,8 +226,8 @@ async fn close_plugins(plan: &Plan) {
 }
 
 fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
-    if let Some(writer) = queue.writer() {
-        writer.close();
+    if let Some(Err(error)) = queue.writer().map(Writer::close) {
+        tracing::error!(target: "logstash.deadletterqueue", "{error}");
     }
 }
 
@@ -238,9 +248,14 @@ fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::Unboun
 }
 
 /// Runs an input until it ends; one that fails is run again after a rest. `false` when it panicked.
-async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
+async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> (InputSlot, bool) {
+    let sound = run_until_it_ends(&mut slot, &sink, &stop).await;
+    (slot, sound)
+}
+
+async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) -> bool {
     loop {
-        let outcome = AssertUnwindSafe(slot.input.run(&sink, &stop)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(slot.input.run(sink, stop)).catch_unwind().await;
         let error = match outcome {
             Ok(Ok(())) => return true,
             Ok(Err(_)) if stop.is_cancelled() => return true,
@@ -262,24 +277,15 @@ async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
 }
 
 /// The settings of a pipeline's dead letter queue in the words of the room that keeps it.
-fn dead_letter_settings(settings: &crate::settings::PipelineSettings) -> (crate::dead_letter::Settings, Vec<String>) {
-    use crate::dead_letter as queue;
-    use crate::settings::{LoopGuard, StoragePolicy};
+fn dead_letter_settings(settings: &PipelineSettings) -> dead_letter::Settings {
     let given = &settings.dead_letter_queue;
-    queue::Settings {
-        directory: settings.path_dead_letter_queue.join(&settings.id),
+    dead_letter::Settings {
         max_bytes: given.max_bytes,
         flush_interval: given.flush_interval,
         flush_check_interval: given.flush_check_interval,
-        storage_policy: match given.storage_policy {
-            StoragePolicy::DropNewer => queue::StoragePolicy::DropNewer,
-            StoragePolicy::DropOlder => queue::StoragePolicy::DropOlder,
-        },
+        storage_policy: given.storage_policy,
         retain_age: given.retain_age,
-        loop_guard: match given.loop_guard {
-            LoopGuard::Requeue => queue::LoopGuard::Requeue,
-            LoopGuard::Skip => queue::LoopGuard::Skip,
-        },
+        loop_guard: given.loop_guard,
+        ..dead_letter::Settings::new(settings.path_dead_letter_queue.join(&settings.id))
     }
-    .checked()
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::Stop;
-use crate::dead_letter::Writer;
+use crate::dead_letter::{Writer, Written};
 use crate::event::Event;
 
 /// What became of an event that was sent to the dead letter queue.
@@ -54,11 +54,17 @@ impl DeadLetterQueue {
     /// Stores an event with the name and id of whatever could not handle it.
     pub fn send(&self, event: &Event, plugin_type: &str, plugin_id: &str, reason: &str) -> Sent {
         let Some(writer) = self.writer.get() else { return Sent::Skipped };
-        let sent = writer.write_until_stored(event, plugin_type, plugin_id, reason, &|| self.stop.is_cancelled());
-        if sent == Sent::NotStored {
-            self.broken.store(true, Ordering::Release);
+        let written = writer.write_until(event, plugin_type, plugin_id, reason, &|| self.stop.is_cancelled());
+        match written {
+            Ok(Written::Stored | Written::Parked) => Sent::Stored,
+            Ok(Written::Refused) => Sent::Refused,
+            Ok(Written::Skipped | Written::Closed) => Sent::Skipped,
+            Err(error) => {
+                tracing::error!(target: "logstash.deadletterqueue", "the event was not stored before the stop: {error}");
+                self.broken.store(true, Ordering::Release);
+                Sent::NotStored
+            }
         }
-        sent
     }
 
     /// Whether an event could not be stored before the stop: nothing may be acknowledged any more.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::diagnostic::Diagnostic;
+use crate::dead_letter::{LoopGuard, StoragePolicy};
 use crate::event::EscapeStyle;
 
 /// Where the text of a pipeline comes from.
@@ -47,26 +48,6 @@ pub enum QueueType {
     Memory,
     /// On disk. Refused while loading until it is built.
     Persisted,
-}
-
-/// Which entries go when a dead letter queue is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StoragePolicy {
-    /// New entries are not written.
-    #[default]
-    DropNewer,
-    /// The oldest segments are deleted.
-    DropOlder,
-}
-
-/// What happens to an event that was read from a dead letter queue and fails again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LoopGuard {
-    /// It is written again, to the queue of the pipeline in which it failed now. Spillway's default.
-    #[default]
-    Requeue,
-    /// It is lost with a warning, as with Logstash.
-    Skip,
 }
 
 /// The dead letter queue of one pipeline.
