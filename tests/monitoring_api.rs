@@ -1,5 +1,7 @@
 //! The monitoring API from outside: what it answers to whom, and when.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 mod monitoring_support;
 
 use std::sync::Arc;

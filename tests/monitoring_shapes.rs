@@ -1,5 +1,7 @@
 //! Member names and JSON types of the monitoring API: against answers of Logstash, and against what clients decode.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 mod monitoring_support;
 
 use std::collections::BTreeMap;

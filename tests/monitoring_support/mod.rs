@@ -1,6 +1,7 @@
 //! A node with two pipelines, described by hand, behind the API on a port of its own.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,9 +10,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use spillway::config::ast::PluginKind;
 use spillway::config::source::Place;
+use spillway::dead_letter::Stats;
 use spillway::metrics::{
-    CodecInfo, DeadLetterStats, DeadLetterView, Defaults, Identity, Node, PipelineMetrics, PipelineState, PipelineView,
-    PluginInfo, PluginMetrics,
+    CodecInfo, DeadLetterView, Defaults, Identity, Node, PipelineMetrics, PipelineState, PipelineView, PluginInfo,
+    PluginMetrics,
 };
 use spillway::monitoring::Server;
 use spillway::settings::ApiSettings;
@@ -151,13 +153,15 @@ pub fn replay_pipeline() -> PipelineView {
         metrics: Arc::new(metrics),
         dead_letter_queue: Some(DeadLetterView {
             path: "/srv/data/dead_letter_queue/dlq replay".into(),
-            stats: Box::new(|| DeadLetterStats {
-                queue_size_in_bytes: 1,
-                max_queue_size_in_bytes: 10_485_760,
-                dropped_events: 2,
-                expired_events: 3,
-                storage_policy: "drop_newer",
-                last_error: "no errors".into(),
+            stats: Box::new(|| {
+                Some(Stats {
+                    queue_size_in_bytes: 1,
+                    max_queue_size_in_bytes: 10_485_760,
+                    dropped_events: 2,
+                    expired_events: 3,
+                    storage_policy: "drop_newer",
+                    last_error: "no errors".into(),
+                })
             }),
         }),
         ..main_pipeline()
