@@ -153,15 +153,13 @@ pub fn replay_pipeline() -> PipelineView {
         metrics: Arc::new(metrics),
         dead_letter_queue: Some(DeadLetterView {
             path: "/srv/data/dead_letter_queue/dlq replay".into(),
-            stats: Box::new(|| {
-                Some(Stats {
-                    queue_size_in_bytes: 1,
-                    max_queue_size_in_bytes: 10_485_760,
-                    dropped_events: 2,
-                    expired_events: 3,
-                    storage_policy: "drop_newer",
-                    last_error: "no errors".into(),
-                })
+            stats: Box::new(|| Stats {
+                queue_size_in_bytes: 1,
+                max_queue_size_in_bytes: 10_485_760,
+                dropped_events: 2,
+                expired_events: 3,
+                storage_policy: "drop_newer",
+                last_error: "no errors".into(),
             }),
         }),
         ..main_pipeline()
