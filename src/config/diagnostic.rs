@@ -94,3 +94,8 @@ impl Diagnostics {
         self.0.iter().any(|d| d.level == Level::Error)
     }
 }
+
+/// Known names that are near to a mistyped one.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    known.into_iter().filter(|k| strsim::osa_distance(name, k) <= 2).map(str::to_owned).take(3).collect()
+}

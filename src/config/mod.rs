@@ -21,3 +21,4 @@ pub use load::{Loaded, Origin, load, parse};
 pub use nearest::nearest;
 pub use scope::Language;
 pub use variables::Variables;
+pub(crate) use variables::{Reference, Resolved, tidy};

@@ -52,7 +52,7 @@ impl Map {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match &self.0 {
-            Repr::Scanned(list) => list.iter().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+            Repr::Scanned(list) => list.iter().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
         }
     }
@@ -60,7 +60,7 @@ impl Map {
     /// The value of `key`, to change in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         match &mut self.0 {
-            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get_mut(key),
         }
     }
@@ -73,35 +73,44 @@ impl Map {
     /// Sets `key`, in its old place if it was there, else at the end. Returns the old value.
     pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
+        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
+            self.index();
+        }
         match &mut self.0 {
             Repr::Scanned(list) => {
-                if let Some((_, old)) = list.iter_mut().find(|(k, _)| *k == key) {
+                if let Some((_, old)) = list.iter_mut().find(|(k, _)| same(k, &key)) {
                     return Some(std::mem::replace(old, value));
                 }
-                if list.len() < SCAN_LIMIT {
-                    list.push((key, value));
-                } else {
-                    let mut map: IndexMap<Text, Value> = std::mem::take(list).into_iter().collect();
-                    map.insert(key, value);
-                    self.0 = Repr::Indexed(Box::new(map));
-                }
+                list.push((key, value));
                 None
             }
             Repr::Indexed(map) => map.insert(key, value),
         }
     }
 
-    /// The value of `key`; when it is missing, `default()` is put at the end first.
-    pub fn get_or_insert_with(&mut self, key: &Text, default: impl FnOnce() -> Value) -> &mut Value {
-        if !self.contains_key(key) {
-            self.insert(key.clone(), default());
+    /// The place of `key`, to put a value into; null when the key is new.
+    pub fn slot(&mut self, key: Text) -> &mut Value {
+        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
+            self.index();
         }
         match &mut self.0 {
             Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| k == key).unwrap_or(0);
+                let at = list.iter().position(|(k, _)| same(k, &key)).unwrap_or_else(|| {
+                    list.push((key, Value::Null));
+                    list.len() - 1
+                });
                 &mut list[at].1
             }
-            Repr::Indexed(map) => map.entry(key.clone()).or_insert(Value::Null),
+            Repr::Indexed(map) => map.entry(key).or_default(),
+        }
+    }
+
+    /// From a scanned list to a hash index.
+    #[cold]
+    fn index(&mut self) {
+        if let Repr::Scanned(list) = &mut self.0 {
+            let map: IndexMap<Text, Value> = std::mem::take(list).into_iter().collect();
+            self.0 = Repr::Indexed(Box::new(map));
         }
     }
 
@@ -109,7 +118,7 @@ impl Map {
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         match &mut self.0 {
             Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| k.as_str() == key)?;
+                let at = list.iter().position(|(k, _)| same(k, key))?;
                 Some(list.remove(at).1)
             }
             Repr::Indexed(map) => map.shift_remove(key),
@@ -143,6 +152,13 @@ impl Map {
     pub fn keys(&self) -> impl Iterator<Item = &Text> {
         self.iter().map(|(k, _)| k)
     }
+}
+
+/// Equality of names. Nearly all of them differ in length or first byte, which is seen without a call.
+#[inline]
+fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    a.len() == b.len() && a.first() == b.first() && a == b
 }
 
 struct Iter<'a> {

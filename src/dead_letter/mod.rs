@@ -1,0 +1,38 @@
+//! The dead letter queue on disk: events that a plugin could not handle, kept with the reason until somebody reads
+//! them. The files are those of Logstash, byte for byte where it matters, so that either program can read what the
+//! other wrote.
+//!
+//! A queue is a directory of numbered segment files. [`record`] is the layout of a segment, [`entry`] what one entry
+//! holds and [`cbor`] how the event in it is encoded. This room knows events and files, no plugin and no pipeline; it
+//! uses plain threads and blocking calls.
+
+pub mod cbor;
+mod clock;
+mod commit;
+mod directory;
+pub mod entry;
+mod head;
+mod kill_point;
+mod lock;
+mod position;
+mod queue;
+mod reader;
+pub mod record;
+mod recovery;
+mod rounds;
+#[cfg(test)]
+mod scenarios;
+mod settings;
+mod stats;
+mod summary;
+mod writer;
+
+pub use commit::{Cleaned, CommitError, CommitOptions, Committer};
+pub use lock::{LockError, has_writer};
+pub use position::{BadPosition, Position, default_sincedb};
+pub use queue::{OpenError, WriteError};
+pub use reader::{DeadLetter, Reader, Start};
+pub use rounds::METADATA_KEY;
+pub use settings::{LoopGuard, SEGMENT_BYTES, SettingError, Settings, StoragePolicy, parse_retain_age};
+pub use stats::Stats;
+pub use writer::{Writer, Written};

@@ -1,0 +1,359 @@
+//! The writing end of a dead letter queue, shared by all workers of a pipeline.
+//!
+//! [`Writer::write`] returns when the kernel has the whole entry, so it survives the death of the process; data is
+//! synced to the disk when a segment is sealed, at close, and by [`Writer::sync`]. A thread named `dlq-main` seals
+//! idle segments, applies the age limit, and syncs what was sealed.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::cbor::{Encoder, TooDeep};
+use super::clock::Clock;
+use super::directory;
+use super::entry::NewEntry;
+use super::queue::{Appended, OpenError, Queue, WriteError};
+use super::record::BLOCK;
+use super::rounds::{self, Destination};
+use super::settings::{LoopGuard, Settings};
+use super::stats::{Counters, Stats};
+use crate::event::{Event, Map};
+
+/// What became of an event that was handed to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It is in the pipeline's queue.
+    Stored,
+    /// It is in the parked queue beside it, because it came out of this very queue.
+    Parked,
+    /// The queue is full, or the event can never fit; it was counted and logged. Trying again is useless.
+    Refused,
+    /// It failed before and the loop guard is set to skip such events.
+    Skipped,
+    /// The queue was closed before; nothing was written.
+    Closed,
+}
+
+/// First and longest pause between two tries to write.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// How often a waiting write asks whether it should give up.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+
+/// A dead letter queue that is open for writing.
+#[derive(Debug)]
+pub struct Writer {
+    shared: Arc<Shared>,
+    ticker: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    /// The directory's name: the pipeline id.
+    name: String,
+    clock: Clock,
+    counters: Arc<Counters>,
+    skipped: AtomicU64,
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// None once closed.
+    queue: Option<Queue>,
+    parked: Option<Queue>,
+    buffers: Buffers,
+}
+
+/// Kept from one entry to the next.
+#[derive(Default)]
+struct Buffers {
+    encoder: Encoder,
+    entry: Vec<u8>,
+}
+
+impl std::fmt::Debug for Buffers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffers").field("entry", &self.entry.len()).finish()
+    }
+}
+
+/// An event and what is said about it.
+struct Letter<'a> {
+    event: &'a Event,
+    plugin_type: &'a str,
+    plugin_id: &'a str,
+    reason: &'a str,
+}
+
+impl Writer {
+    /// Opens the queue: makes the directory, takes the lock, recovers what a dead writer left, and starts a segment.
+    pub fn open(settings: Settings) -> Result<Self, OpenError> {
+        let writer = Self::open_by(settings, Clock::system())?;
+        let shared = Arc::clone(&writer.shared);
+        let ticker = std::thread::Builder::new().name("dlq-main".into()).spawn(move || shared.run());
+        let source = match ticker {
+            Ok(handle) => {
+                *writer.ticker.lock() = Some(handle);
+                return Ok(writer);
+            }
+            Err(source) => source,
+        };
+        Err(OpenError::Directory { directory: writer.shared.settings.directory.clone(), source })
+    }
+
+    /// Without a thread: the caller ticks.
+    pub(super) fn open_by(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+        let counters = Arc::new(Counters::new(&settings));
+        let queue = Queue::open(settings.clone(), clock.clone(), Arc::clone(&counters))?;
+        let name = settings.directory.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let state = State { queue: Some(queue), ..State::default() };
+        let shared = Shared {
+            settings,
+            name,
+            clock,
+            counters,
+            skipped: AtomicU64::new(0),
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+        };
+        Ok(Self { shared: Arc::new(shared), ticker: Mutex::new(None) })
+    }
+
+    /// Stores an event with what the plugin says about it. An error means that nothing was stored and that trying
+    /// again makes sense, see [`Writer::write_until`].
+    pub fn write(
+        &self,
+        event: &Event,
+        plugin_type: &str,
+        plugin_id: &str,
+        reason: &str,
+    ) -> Result<Written, WriteError> {
+        self.shared.write(&Letter { event, plugin_type, plugin_id, reason })
+    }
+
+    /// As [`Writer::write`], but when the disk is full or broken it tries again, with growing pauses, until the event
+    /// is stored or `stop` says so. The error is then the last one.
+    pub fn write_until(
+        &self,
+        event: &Event,
+        plugin_type: &str,
+        plugin_id: &str,
+        reason: &str,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Written, WriteError> {
+        let (mut pause, longest) = BACK_OFF;
+        let mut failures = 0_u32;
+        loop {
+            let error = match self.write(event, plugin_type, plugin_id, reason) {
+                Ok(written) => {
+                    if failures > 0 {
+                        tracing::info!(directory = %self.shared.settings.directory.display(), "the dead letter queue can be written to again");
+                    }
+                    return Ok(written);
+                }
+                Err(error) => error,
+            };
+            if failures == 0 {
+                tracing::error!("{error}; the event is kept and tried again until that works");
+            }
+            failures += 1;
+            let end = Instant::now() + pause;
+            while Instant::now() < end {
+                if stop() {
+                    return Err(error);
+                }
+                std::thread::sleep(STOP_CHECK.min(pause));
+            }
+            pause = (pause * 2).min(longest);
+        }
+    }
+
+    /// The numbers for the monitoring API; never waits for a write.
+    pub fn stats(&self) -> Stats {
+        self.shared.counters.snapshot()
+    }
+
+    /// Makes everything stored so far survive a power loss.
+    pub fn sync(&self) -> Result<(), WriteError> {
+        let mut state = self.shared.state.lock();
+        let state = &mut *state;
+        state.queue.iter_mut().chain(&mut state.parked).try_for_each(Queue::sync)
+    }
+
+    /// Makes what was stored readable, syncs it and gives the lock up. Later writes store nothing.
+    pub fn close(&self) -> Result<(), WriteError> {
+        let (queue, parked) = {
+            let mut state = self.shared.state.lock();
+            (state.queue.take(), state.parked.take())
+        };
+        self.shared.wake.notify_all();
+        if let Some(ticker) = self.ticker.lock().take() {
+            // A thread that panicked has said so.
+            let _ = ticker.join();
+        }
+        let skipped = self.shared.skipped.swap(0, Relaxed);
+        if skipped > 0 {
+            tracing::warn!(
+                directory = %self.shared.settings.directory.display(),
+                "{skipped} events that had been in a dead letter queue before were dropped (dead_letter_queue.loop_guard: skip)"
+            );
+        }
+        let results: Vec<_> = [queue, parked].into_iter().flatten().map(Queue::close).collect();
+        results.into_iter().collect()
+    }
+
+    /// What the thread does from time to time.
+    #[cfg(test)]
+    pub(super) fn tick(&self) {
+        self.shared.tick();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!("{error}");
+        }
+    }
+}
+
+impl Shared {
+    fn write(&self, letter: &Letter<'_>) -> Result<Written, WriteError> {
+        let metadata = letter.event.metadata();
+        if !rounds::was_here_before(metadata) {
+            return self.store(letter, metadata, Destination::Own);
+        }
+        if self.settings.loop_guard == LoopGuard::Skip {
+            if self.skipped.fetch_add(1, Relaxed) == 0 {
+                tracing::warn!(
+                    directory = %self.settings.directory.display(),
+                    "an event previously submitted to dead letter queue failed again and is dropped, as are others like it (dead_letter_queue.loop_guard: skip)"
+                );
+            }
+            return Ok(Written::Skipped);
+        }
+        let (metadata, destination) = rounds::next_round(metadata, &self.name);
+        self.store(letter, &metadata, destination)
+    }
+
+    fn store(&self, letter: &Letter<'_>, metadata: &Map, destination: Destination) -> Result<Written, WriteError> {
+        let mut state = self.state.lock();
+        let State { queue: Some(queue), parked, buffers } = &mut *state else { return Ok(Written::Closed) };
+        let entry = NewEntry {
+            entry_time: self.clock.now(),
+            fields: letter.event.fields(),
+            metadata,
+            plugin_type: letter.plugin_type,
+            plugin_id: letter.plugin_id,
+            reason: letter.reason,
+        };
+        if buffers.entry.capacity() > 32 * BLOCK {
+            buffers.entry = Vec::new();
+        }
+        if let Err(too_deep) = entry.encode(&mut buffers.encoder, &mut buffers.entry) {
+            return Ok(self.refuse(too_deep));
+        }
+        let (to, written) = match destination {
+            Destination::Own => (queue, Written::Stored),
+            Destination::Parked => (self.parked(parked)?, Written::Parked),
+        };
+        let appended = to.append(&buffers.entry, entry.entry_time)?;
+        if to.has_unsynced() {
+            self.wake.notify_all();
+        }
+        match appended {
+            Appended::Stored => Ok(written),
+            Appended::Refused => {
+                if written == Written::Parked {
+                    self.counters.dropped.fetch_add(1, Relaxed);
+                }
+                Ok(Written::Refused)
+            }
+        }
+    }
+
+    fn refuse(&self, why: TooDeep) -> Written {
+        let text = format!("Cannot write event to DLQ(path: {}): {why}", self.settings.directory.display());
+        tracing::error!("{text}");
+        self.counters.set_last_error(&text);
+        self.counters.dropped.fetch_add(1, Relaxed);
+        Written::Refused
+    }
+
+    /// The queue for events that came out of this very queue, opened when it is needed for the first time.
+    fn parked<'a>(&self, slot: &'a mut Option<Queue>) -> Result<&'a mut Queue, WriteError> {
+        let mut settings = self.settings.clone();
+        settings.directory.set_file_name(format!("{}.parked", self.name));
+        match slot {
+            Some(queue) => Ok(queue),
+            None => {
+                let counters = Arc::new(Counters::new(&settings));
+                let directory = settings.directory.clone();
+                let opened = Queue::open(settings, self.clock.clone(), counters).map_err(|error| WriteError {
+                    directory: directory.clone(),
+                    source: std::io::Error::other(error),
+                })?;
+                tracing::warn!(
+                    directory = %directory.display(),
+                    "an event failed again in the pipeline that reads its own dead letter queue; it and others like it are parked here, read them with pipeline_id => \"{}.parked\"",
+                    self.name
+                );
+                Ok(slot.insert(opened))
+            }
+        }
+    }
+
+    /// The thread: ticks at every check interval, and syncs what was sealed as soon as that happened.
+    fn run(&self) {
+        let mut next = Instant::now() + self.settings.flush_check_interval;
+        let mut state = self.state.lock();
+        loop {
+            self.wake.wait_until(&mut state, next);
+            let Some(queue) = &mut state.queue else { return };
+            if Instant::now() >= next {
+                next = Instant::now() + self.settings.flush_check_interval;
+                queue.tick();
+                if let Some(parked) = &mut state.parked {
+                    parked.tick();
+                }
+            }
+            let unsynced = state.take_unsynced();
+            if !unsynced.is_empty() {
+                // Not under the lock: writing goes on while the disk works.
+                parking_lot::MutexGuard::unlocked(&mut state, || self.sync_sealed(&unsynced));
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn tick(&self) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        state.queue.iter_mut().chain(&mut state.parked).for_each(Queue::tick);
+        self.sync_sealed(&state.take_unsynced());
+    }
+
+    fn sync_sealed(&self, files: &[File]) {
+        if let Err(source) = directory::sync_all(files) {
+            let error = WriteError { directory: self.settings.directory.clone(), source };
+            tracing::error!("{error}");
+            self.counters.set_last_error(&error.to_string());
+        }
+    }
+}
+
+impl State {
+    fn take_unsynced(&mut self) -> Vec<File> {
+        let mut files = self.queue.as_mut().map(Queue::take_unsynced).unwrap_or_default();
+        if let Some(parked) = &mut self.parked {
+            files.append(&mut parked.take_unsynced());
+        }
+        files
+    }
+}
