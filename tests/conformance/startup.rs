@@ -61,7 +61,7 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
         let setting = table::find(name).ok_or_else(|| format!("no setting {name}"))?;
         flags.set(setting, setting.kind.read(&Raw::text(value))?, Origin::Flag(format!("--{name}")));
     }
-    let loaded = settings::load(&flags, &settings::variables::Variables::default()).map_err(|error| match error {
+    let loaded = settings::load(&flags, &spillway::config::Variables::default()).map_err(|error| match error {
         LoadError::Usage(message) => message,
         LoadError::Invalid { diagnostics, sources } => printed(&diagnostics, &sources),
     })?;
