@@ -155,15 +155,16 @@ fn what_is_not_there_yet_is_refused_only_when_switched_on() {
 
 #[test]
 fn settings_of_spillway_have_a_file_of_their_own() {
-    let place = Place::new()
-        .file("cfg/logstash.yml", "")
-        .file("cfg/spillway.yml", "log.consle: off\npipelines:\n  main: { dead_letter_queue.loop_guard: never }\n");
+    let place = Place::new().file("cfg/logstash.yml", "").file(
+        "cfg/spillway.yml",
+        "log.console: off\nlog.consle: off\npipelines:\n  main: { dead_letter_queue.loop_guard: never }\n",
+    );
     place.run("-t --path.settings cfg -f x").fails_with(
         1,
         &[
-            "cfg/spillway.yml: line 1",
+            "cfg/spillway.yml: line 2",
             "did you mean `log.console`?",
-            "line 3, column 40",
+            "line 4, column 41",
             "it must be one of requeue, skip",
         ],
     );

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::{FAILED, OK};
 use crate::config::Variables;
 use crate::logging::Logging;
@@ -23,7 +25,6 @@ pub(super) fn check(pipeline: &PipelineSettings, shared: &Shared) -> Prepared {
 /// Everything that running needs.
 pub(super) struct Job {
     pub settings: Settings,
-    pub shared: Shared,
     /// The pipelines without mistakes.
     pub pipelines: Vec<Prepared>,
     /// The ids of those with mistakes.
@@ -37,7 +38,8 @@ pub(super) struct Job {
 pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
-    let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
+    let Job { settings, pipelines, broken, data, logging } = job;
+    runtime.spawn(reopen_log_on_hangup(logging));
     let watcher = Arc::new(Unwatched);
     let end = runtime.block_on(pipeline::run(pipelines, broken, watcher, settings.fail_fast));
     // A thread that waits for standard input never ends; what wrote to the data directory has ended.
@@ -47,6 +49,14 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
         RunEnd::Orderly => OK,
         RunEnd::Failed | RunEnd::Forced => FAILED,
     })
+}
+
+/// A program that moves log files away sends SIGHUP afterwards.
+async fn reopen_log_on_hangup(logging: Logging) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        logging.reopen();
+    }
 }
 
 /// Nobody asks what the pipelines do.

@@ -69,7 +69,7 @@ fn start(loaded: Loaded, warnings: &[String], variables: &Variables) -> u8 {
     let ran = open_data(&settings).and_then(|data| {
         let shared = pipelines::shared(&settings, variables);
         let (pipelines, broken) = prepare(&pipelines, &sources, &shared);
-        pipelines::run(Job { settings, shared, pipelines, broken, data, logging: logging.clone() })
+        pipelines::run(Job { settings, pipelines, broken, data, logging: logging.clone() })
     });
     let code = ran.unwrap_or_else(|message| {
         tracing::error!(target: "logstash.runner", fatal = true, "{message}");
@@ -111,6 +111,10 @@ fn prepare(pipelines: &[PipelineSettings], sources: &Sources, shared: &Shared) -
         let _span = tracing::error_span!("pipeline", pipeline.id = pipeline.id).entered();
         log_all(&Diagnostics(pipeline.faults.clone()), sources);
         let prepared = pipelines::check(pipeline, shared);
+        if !prepared.files.is_empty() {
+            let names: Vec<_> = prepared.files.iter().map(|file| file.display().to_string()).collect();
+            tracing::info!(target: "logstash.config.source", "Reading config files: {}", names.join(", "));
+        }
         log_all(&prepared.diagnostics, &prepared.sources);
         if pipeline.faults.is_empty() && !prepared.diagnostics.has_errors() {
             sound.push(prepared);
