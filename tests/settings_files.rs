@@ -108,7 +108,10 @@ fn undefined_variables_are_named_and_defaults_work() {
         .run("-t --path.settings cfg -f x")
         .fails_with(1, &["error[undefined-variable]: cfg/logstash.yml: line 1", "`${NODE_X}`, `${NODE_Y}`", "1 error"]);
     let place = place.env("NODE_X", "a").env("NODE_Y", "").env("LEVEL_X", "loud");
-    place.run("-t --path.settings cfg -f x").fails_with(1, &["`log.level` cannot be `loud`"]).never_says("NODE_X");
+    place
+        .run("-t --path.settings cfg -f x")
+        .fails_with(1, &["`log.level` cannot be `loud`"])
+        .never_says("error[undefined-variable]");
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn settings_of_spillway_have_a_file_of_their_own() {
     );
     let place = Place::new().file("cfg/logstash.yml", "dead_letter_queue.loop_guard: skip\nmain: {}\n");
     place.run("--path.settings cfg -f x.conf --api.enabled false").err_says(&[
-        "cfg/logstash.yml:1:1",
+        "cfg/logstash.yml: line 1, column 1",
         "`dead_letter_queue.loop_guard` is unknown to Logstash",
         "move it to spillway.yml",
     ]);

@@ -18,7 +18,7 @@ use super::prepare::Prepared;
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::{self, Writer};
-use crate::metrics::PipelineMetrics;
+use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView};
 use crate::plugins::{PluginError, Stop};
 use crate::queue::MemoryQueue;
 use crate::settings::PipelineSettings;
@@ -65,7 +65,8 @@ pub struct Opened {
 
 /// A pipeline at work.
 pub struct Running {
-    inputs: JoinSet<bool>,
+    inputs: JoinSet<(InputSlot, bool)>,
+    ended_inputs: Vec<InputSlot>,
     workers: mpsc::UnboundedReceiver<Ended>,
     crew: Arc<Crew>,
 }
@@ -92,6 +93,32 @@ impl Opened {
     /// What was checked.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// The pipeline as the monitoring API shows it.
+    pub fn view(&self) -> PipelineView {
+        let settings = &self.prepared.settings;
+        let queue = settings.dead_letter_queue.enable.then(|| {
+            let queue = self.prepared.dead_letters.clone();
+            let directory = settings.path_dead_letter_queue.join(&settings.id);
+            DeadLetterView {
+                path: std::path::absolute(&directory).unwrap_or(directory),
+                stats: Box::new(move || queue.writer().map(Writer::stats).unwrap_or_default()),
+            }
+        });
+        PipelineView {
+            id: Arc::from(settings.id.as_str()),
+            ephemeral_id: uuid::Uuid::new_v4().to_string(),
+            hash: self.prepared.compiled.plan.hash.clone(),
+            workers: settings.workers as u64,
+            configured_workers: settings.workers as u64,
+            batch_size: settings.batch_size as u64,
+            batch_delay_ms: u64::try_from(settings.batch_delay.as_millis()).unwrap_or(u64::MAX),
+            growth_factor: settings.output_chunking_growth_factor as u64,
+            metrics: self.metrics.clone(),
+            plugins: self.prepared.compiled.plugins().cloned().collect(),
+            dead_letter_queue: queue,
+        }
     }
 
     /// Registers outputs and filters, starts the workers, registers and starts the inputs. When a plugin refuses,
@@ -134,7 +161,7 @@ impl Opened {
             tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
-        Ok(Running { inputs: tasks, workers, crew })
+        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
     }
 }
 
@@ -149,11 +176,16 @@ impl Running {
             gave_back |= ended == Ended::GaveBack;
         }
         self.crew.stop.cancel();
-        while self.inputs.join_next().await.is_some() {}
+        while let Some(ended) = self.inputs.join_next().await {
+            self.ended_inputs.extend(ended.map(|(slot, _)| slot));
+        }
         let left = self.crew.queue.abandon();
         if left > 0 {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
+        }
+        for slot in &mut self.ended_inputs {
+            slot.input.close().await;
         }
         close_plugins(&self.crew.plan).await;
         let dead_letters = self.crew.dead_letters.clone();
@@ -174,7 +206,11 @@ impl Running {
             tokio::select! {
                 ended = self.inputs.join_next() => match ended {
                     None => return sound,
-                    Some(ended) => sound &= ended.unwrap_or(false),
+                    Some(Ok((slot, ended_well))) => {
+                        self.ended_inputs.push(slot);
+                        sound &= ended_well;
+                    }
+                    Some(Err(_)) => sound = false,
                 },
                 ended = self.workers.recv() => {
                     // A worker only ends before the queue is closed when it cannot go on.
@@ -191,7 +227,7 @@ impl Running {
 }
 
 async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
-    let refused = |kind, info: &super::PluginInfo| {
+    let refused = |kind, info: &crate::metrics::PluginInfo| {
         let plugin = info.label();
         move |error| StartError::Plugin { kind, plugin, error }
     };
@@ -245,9 +281,14 @@ fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::Unboun
 }
 
 /// Runs an input until it ends; one that fails is run again after a rest. `false` when it panicked.
-async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
+async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> (InputSlot, bool) {
+    let sound = run_until_it_ends(&mut slot, &sink, &stop).await;
+    (slot, sound)
+}
+
+async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) -> bool {
     loop {
-        let outcome = AssertUnwindSafe(slot.input.run(&sink, &stop)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(slot.input.run(sink, stop)).catch_unwind().await;
         let error = match outcome {
             Ok(Ok(())) => return true,
             Ok(Err(_)) if stop.is_cancelled() => return true,

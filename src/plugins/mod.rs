@@ -52,6 +52,9 @@ pub trait Input: Send {
     /// Reads until the source ends or `stop` is cancelled. After an error it is called again, one second later.
     async fn run(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PluginError>;
 
+    /// Called once after the last batch was dealt with: the time to save a position.
+    async fn close(&mut self) {}
+
     /// Whether a pipeline with this input can be reloaded.
     fn is_reloadable(&self) -> bool {
         true
@@ -77,6 +80,11 @@ pub trait Filter: Send + Sync {
     /// Gives out events that were held back. They go on with the next filter. `last` at the end of the pipeline.
     fn flush(&self, _last: bool) -> Vec<Event> {
         Vec::new()
+    }
+
+    /// Whether what it does to an event can hang on earlier ones. Test cases do not share such a filter.
+    fn remembers(&self) -> bool {
+        self.flushes()
     }
 
     /// Called once after the last event.
