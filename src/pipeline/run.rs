@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::Prepared;
@@ -157,7 +158,7 @@ impl Opened {
                 crew.metrics.clone(),
                 runtime.clone(),
             );
-            tasks.spawn(run_input(slot, sink, crew.stop.clone()));
+            tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
         Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
@@ -257,11 +258,17 @@ fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
     }
 }
 
+/// Log lines from inside name the pipeline.
+fn log_span(pipeline: &str) -> tracing::Span {
+    tracing::error_span!("pipeline", pipeline.id = pipeline)
+}
+
 fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::UnboundedReceiver<Ended> {
     let (send, receive) = mpsc::unbounded_channel();
     for n in 0..count {
-        let (hand, report) = (crew.clone(), send.clone());
+        let (hand, report, span) = (crew.clone(), send.clone(), log_span(pipeline));
         let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
+            let _in_log = span.entered();
             let _ = report.send(hand.work());
         });
         if let Err(error) = spawned {
