@@ -3,8 +3,10 @@
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 pub mod bulk;
+pub mod direct;
 pub mod program;
 pub mod server;
+pub mod store;
 pub mod yaml;
 
 use std::time::{Duration, Instant};
