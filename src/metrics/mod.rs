@@ -17,8 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use node::{Defaults, Identity, Node};
 pub use pipeline::{
-    DeadLetterStats, DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus,
-    PipelineView, Totals,
+    DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus, PipelineView, Totals,
 };
 pub use plugin::{CodecInfo, PluginFlows, PluginInfo, PluginMetrics};
 pub use reloads::{ReloadError, Reloads};
