@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::graph::graph;
 use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::Prepared;
 use super::sink::InputSink;
@@ -117,6 +118,7 @@ impl Opened {
             metrics: self.metrics.clone(),
             plugins: self.prepared.compiled.plugins().cloned().collect(),
             dead_letter_queue: queue,
+            graph: graph(&self.prepared.compiled, &settings.config),
         }
     }
 
