@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::graph::graph;
 use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::Prepared;
 use super::sink::InputSink;
@@ -118,6 +119,7 @@ impl Opened {
             metrics: self.metrics.clone(),
             plugins: self.prepared.compiled.plugins().cloned().collect(),
             dead_letter_queue: queue,
+            graph: graph(&self.prepared.compiled, &settings.config),
         }
     }
 
