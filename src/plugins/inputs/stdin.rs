@@ -1,12 +1,11 @@
 //! `stdin`: reads standard input until its end.
 
 use std::io::{ErrorKind, IsTerminal, Read};
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use hipstr::HipByt;
 
-use crate::event::{Event, Map, Text, Value};
+use super::host_field::HostField;
 use crate::plugins::{Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
 
 /// The plugin.
@@ -17,15 +16,14 @@ const CHUNK: usize = 64 * 1024;
 
 struct Stdin {
     decoders: Decoders,
-    host: Arc<str>,
-    ecs: Ecs,
+    host: HostField,
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let exchange = &[("plain", "line"), ("json", "json_lines")];
     let decoders = options.decoder("codec", "line", exchange);
-    let context = options.context();
-    Box::new(Stdin { decoders, host: context.host.clone(), ecs: context.ecs })
+    let ecs = Ecs::read(options);
+    Box::new(Stdin { decoders, host: HostField::new(&options.context().host, ecs, "hostname") })
 }
 
 #[async_trait]
@@ -41,7 +39,6 @@ impl Input for Stdin {
             .spawn(move || read_chunks(&send))
             .map_err(PluginError::new)?;
         let mut decoder = self.decoders.create();
-        let host = host_value(&self.host, self.ecs);
         loop {
             let chunk = tokio::select! {
                 chunk = receive.recv() => chunk,
@@ -60,7 +57,7 @@ impl Input for Stdin {
                     true
                 }
             };
-            events.iter_mut().for_each(|event| set_host(event, &host));
+            events.iter_mut().for_each(|event| self.host.set_if_absent(event));
             if sink.push(events, None).await.is_err() || end {
                 return Ok(());
             }
@@ -69,31 +66,6 @@ impl Input for Stdin {
 
     fn is_reloadable(&self) -> bool {
         false
-    }
-}
-
-fn host_value(host: &str, ecs: Ecs) -> Value {
-    if ecs == Ecs::Disabled {
-        return Value::from(host);
-    }
-    let mut map = Map::with_capacity(1);
-    map.insert(Text::borrowed("hostname"), Text::from(host));
-    Value::Map(map)
-}
-
-fn set_host(event: &mut Event, host: &Value) {
-    match event.fields_mut().get_mut("host") {
-        None => {
-            event.fields_mut().insert(Text::borrowed("host"), host.clone());
-        }
-        Some(Value::Map(there)) if !there.contains_key("hostname") => {
-            if let Value::Map(host) = host
-                && let Some(name) = host.get("hostname")
-            {
-                there.insert(Text::borrowed("hostname"), name.clone());
-            }
-        }
-        Some(_) => {}
     }
 }
 
