@@ -1,12 +1,12 @@
 //! `stdin`: reads standard input until its end.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use hipstr::HipByt;
 
-use crate::event::{Event, Map, Text, Value};
+use super::host_field::HostField;
+use crate::event::Event;
 use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
 use crate::queue::Closed;
 
@@ -18,15 +18,14 @@ const CHUNK: usize = 256 * 1024;
 
 struct Stdin {
     decoders: Decoders,
-    host: Arc<str>,
-    ecs: Ecs,
+    host: HostField,
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let exchange = &[("plain", "line"), ("json", "json_lines")];
     let decoders = options.decoder("codec", "line", exchange);
-    let context = options.context();
-    Box::new(Stdin { decoders, host: context.host.clone(), ecs: context.ecs })
+    let ecs = Ecs::read(options);
+    Box::new(Stdin { decoders, host: HostField::new(&options.context().host, ecs, "hostname") })
 }
 
 #[async_trait]
@@ -35,7 +34,7 @@ impl Input for Stdin {
         if std::io::stdin().is_terminal() {
             tracing::info!(target: "logstash.inputs.stdin", "The stdin plugin is now waiting for input:");
         }
-        let reader = Lines { decoder: self.decoders.create(), host: host(&self.host, self.ecs), sink: sink.clone() };
+        let reader = Chunks { decoder: self.decoders.create(), host: self.host.clone(), sink: sink.clone() };
         let (ended, end) = tokio::sync::oneshot::channel();
         // A blocked read cannot be interrupted: after a stop the thread is left behind, and ends with the process.
         std::thread::Builder::new()
@@ -53,21 +52,13 @@ impl Input for Stdin {
     }
 }
 
-/// The fields that say where the events come from.
-fn host(name: &str, ecs: Ecs) -> Value {
-    if ecs.is_disabled() {
-        return Value::from(name);
-    }
-    Value::Map(Map::from_unique(vec![(Text::borrowed("hostname"), Value::from(name))]).shared())
-}
-
-struct Lines {
+struct Chunks {
     decoder: Box<dyn Decoder>,
-    host: Value,
+    host: HostField,
     sink: InputSink,
 }
 
-impl Lines {
+impl Chunks {
     /// Reads until the end of the input, or until the pipeline takes nothing more.
     fn read(mut self) -> Result<(), PluginError> {
         let stdin = std::io::stdin();
@@ -94,22 +85,7 @@ impl Lines {
     }
 
     fn push(&self, mut events: Vec<Event>) -> Result<(), Closed> {
-        events.iter_mut().for_each(|event| set_host(event, &self.host));
+        events.iter_mut().for_each(|event| self.host.set_if_absent(event));
         self.sink.push_blocking(events, None)
-    }
-}
-
-/// Says where an event comes from, unless it says so itself.
-fn set_host(event: &mut Event, host: &Value) {
-    match event.fields_mut().get_mut("host") {
-        None => {
-            event.fields_mut().insert(Text::borrowed("host"), host.clone());
-        }
-        Some(Value::Map(there)) if !there.contains_key("hostname") => {
-            if let Some(name) = host.as_map().and_then(|host| host.get("hostname")) {
-                there.insert(Text::borrowed("hostname"), name.clone());
-            }
-        }
-        Some(_) => {}
     }
 }
