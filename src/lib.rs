@@ -4,10 +4,14 @@
 //! [`plugins`] do the work, [`pipeline`] runs them, [`dead_letter`] and [`queue`] keep events, `cli` ties it together.
 
 #![warn(missing_docs)]
+// Data from outside must never bring the process down.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented)]
 
+pub mod cli;
 pub mod config;
 pub mod dead_letter;
 pub mod event;
+pub mod logging;
 pub mod metrics;
 pub mod pipeline;
 pub mod plugins;
@@ -15,3 +19,4 @@ pub mod queue;
 pub mod regexp;
 pub mod settings;
 pub mod testing;
+pub mod version;

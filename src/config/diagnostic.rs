@@ -48,6 +48,11 @@ impl Diagnostic {
         Self::new(Level::Error, code, None, message.into())
     }
 
+    /// A warning that has no place in a source.
+    pub fn global_warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Level::Warning, code, None, message.into())
+    }
+
     fn new(level: Level, code: &'static str, span: Option<Span>, message: String) -> Self {
         Self { level, code, message, span, label: String::new(), related: Vec::new(), help: None }
     }

@@ -101,23 +101,26 @@ impl std::fmt::Debug for Variables {
 
 /// What became of a text of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
+    /// One text.
     Text(Text),
     /// A text `[a, b]` whose variables were replaced.
     List(Vec<Text>),
 }
 
 /// One `${…}`.
-struct Reference<'t> {
-    name: &'t str,
-    default: Option<&'t str>,
+pub(crate) struct Reference<'t> {
+    /// What it asks for.
+    pub name: &'t str,
+    /// What it is otherwise.
+    pub default: Option<&'t str>,
     /// Bytes from `$` to `}`.
-    length: usize,
+    pub length: usize,
 }
 
 impl<'t> Reference<'t> {
     /// The reference that a text starts with. `None` when the name is none (`${1X}`, `${a-b}`).
-    fn leading(text: &'t str) -> Option<Self> {
+    pub fn leading(text: &'t str) -> Option<Self> {
         let inside = text.strip_prefix("${")?;
         let name_end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')))?;
         let (name, rest) = inside.split_at_checked(name_end)?;
@@ -140,7 +143,7 @@ impl<'t> Reference<'t> {
 }
 
 /// One pair of `'`, then one pair of `"` is stripped; what then reads `[…]` is a list.
-fn tidy(text: &str) -> Resolved {
+pub(crate) fn tidy(text: &str) -> Resolved {
     let text = strip(strip(text, '\''), '"');
     let Some(inside) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) else {
         return Resolved::Text(Text::from(text));

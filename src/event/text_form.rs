@@ -160,6 +160,16 @@ pub fn write_ruby_float(f: f64, plain_below: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("{:02}", exponent.abs()).as_bytes());
 }
 
+/// Ruby's `to_s`, the text that filters see of a value that is none: null is empty, text as is, the rest as
+/// [`write_inspect`].
+pub fn write_ruby(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::String(s) => out.extend_from_slice(s.as_bytes()),
+        other => write_inspect(other, out),
+    }
+}
+
 /// Ruby 3.4's `inspect`: `{"a" => [1, nil, "x"]}`, timestamps bare.
 pub fn write_inspect(value: &Value, out: &mut Vec<u8>) {
     match value {

@@ -64,7 +64,8 @@ pub struct Opened {
 
 /// A pipeline at work.
 pub struct Running {
-    inputs: JoinSet<bool>,
+    inputs: JoinSet<(InputSlot, bool)>,
+    ended_inputs: Vec<InputSlot>,
     workers: mpsc::UnboundedReceiver<Ended>,
     crew: Arc<Crew>,
 }
@@ -133,7 +134,7 @@ impl Opened {
             tasks.spawn(run_input(slot, sink, crew.stop.clone()));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
-        Ok(Running { inputs: tasks, workers, crew })
+        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
     }
 }
 
@@ -148,11 +149,16 @@ impl Running {
             gave_back |= ended == Ended::GaveBack;
         }
         self.crew.stop.cancel();
-        while self.inputs.join_next().await.is_some() {}
+        while let Some(ended) = self.inputs.join_next().await {
+            self.ended_inputs.extend(ended.map(|(slot, _)| slot));
+        }
         let left = self.crew.queue.abandon();
         if left > 0 {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
+        }
+        for slot in &mut self.ended_inputs {
+            slot.input.close().await;
         }
         close_plugins(&self.crew.plan).await;
         let dead_letters = self.crew.dead_letters.clone();
@@ -173,7 +179,11 @@ impl Running {
             tokio::select! {
                 ended = self.inputs.join_next() => match ended {
                     None => return sound,
-                    Some(ended) => sound &= ended.unwrap_or(false),
+                    Some(Ok((slot, ended_well))) => {
+                        self.ended_inputs.push(slot);
+                        sound &= ended_well;
+                    }
+                    Some(Err(_)) => sound = false,
                 },
                 ended = self.workers.recv() => {
                     // A worker only ends before the queue is closed when it cannot go on.
@@ -238,9 +248,14 @@ fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::Unboun
 }
 
 /// Runs an input until it ends; one that fails is run again after a rest. `false` when it panicked.
-async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> bool {
+async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> (InputSlot, bool) {
+    let sound = run_until_it_ends(&mut slot, &sink, &stop).await;
+    (slot, sound)
+}
+
+async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) -> bool {
     loop {
-        let outcome = AssertUnwindSafe(slot.input.run(&sink, &stop)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(slot.input.run(sink, stop)).catch_unwind().await;
         let error = match outcome {
             Ok(Ok(())) => return true,
             Ok(Err(_)) if stop.is_cancelled() => return true,

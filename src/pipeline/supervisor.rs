@@ -38,8 +38,9 @@ struct Started {
     outcome: Result<super::run::Running, String>,
 }
 
-/// Starts every pipeline and runs until all have ended.
-pub async fn run(prepared: Vec<Prepared>, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
+/// Starts every pipeline and runs until all have ended. `broken` are the ids of those whose configuration has
+/// mistakes: they do not start, and are counted.
+pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
     let begun = Instant::now();
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
@@ -48,8 +49,8 @@ pub async fn run(prepared: Vec<Prepared>, watcher: Arc<dyn Watcher>, fail_fast: 
             return RunEnd::Failed;
         }
     };
-    let total = prepared.len();
-    let mut failed: Vec<String> = Vec::new();
+    let total = prepared.len() + broken.len();
+    let mut failed = broken;
     // All queues are opened before the first pipeline runs, so that a reader sees that its queue has a writer.
     let mut opened = Vec::new();
     for prepared in prepared {

@@ -3,10 +3,31 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::DeadLetters;
+use super::{DeadLetters, Options};
 use crate::event::EscapeStyle;
 use crate::metrics::PluginMetrics;
 use crate::settings::Ecs;
+
+impl Ecs {
+    /// Declares and reads `ecs_compatibility`, whose default is the pipeline's.
+    pub fn read(options: &mut Options<'_>) -> Self {
+        let word = options
+            .word("ecs_compatibility", &["disabled", "v1", "v8"])
+            .doc("Which field names to use: the old flat ones or those of the Elastic Common Schema.")
+            .optional();
+        match word.as_deref() {
+            Some("disabled") => Self::Disabled,
+            Some("v1") => Self::V1,
+            Some(_) => Self::V8,
+            None => options.context().ecs,
+        }
+    }
+
+    /// Whether the old flat names are used.
+    pub fn is_disabled(self) -> bool {
+        self == Self::Disabled
+    }
+}
 
 /// What a plugin knows of the pipeline it stands in. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -52,6 +52,9 @@ pub trait Input: Send {
     /// Reads until the source ends or `stop` is cancelled. After an error it is called again, one second later.
     async fn run(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PluginError>;
 
+    /// Called once after the last batch was dealt with: the time to save a position.
+    async fn close(&mut self) {}
+
     /// Whether a pipeline with this input can be reloaded.
     fn is_reloadable(&self) -> bool {
         true

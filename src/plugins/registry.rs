@@ -5,16 +5,23 @@ use crate::config::ast::{PluginBlock, PluginKind};
 use crate::config::diagnostic::{Diagnostic, Diagnostics, nearest};
 
 /// Every input, sorted by name.
-pub const INPUTS: &[InputPlugin] = &[inputs::stdin::PLUGIN];
+pub const INPUTS: &[InputPlugin] = &[inputs::dead_letter_queue::PLUGIN, inputs::stdin::PLUGIN];
 
 /// Every filter, sorted by name.
-pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN];
+pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN];
 
 /// Every output, sorted by name.
-pub const OUTPUTS: &[OutputPlugin] = &[outputs::null::PLUGIN];
+pub const OUTPUTS: &[OutputPlugin] = &[outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
 
 /// Every codec, sorted by name.
-pub const CODECS: &[CodecPlugin] = &[codecs::line::PLUGIN];
+pub const CODECS: &[CodecPlugin] = &[
+    codecs::dots::PLUGIN,
+    codecs::json::PLUGIN,
+    codecs::json_lines::PLUGIN,
+    codecs::line::PLUGIN,
+    codecs::plain::PLUGIN,
+    codecs::rubydebug::PLUGIN,
+];
 
 /// The input of that name.
 pub fn input(name: &str) -> Option<&'static InputPlugin> {

@@ -44,7 +44,8 @@ pub fn process(values: &Values, directory: Option<PathBuf>, reader: &mut Reader<
     }
 }
 
-fn host_name() -> String {
+/// The name of this machine.
+pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -111,7 +112,8 @@ fn api(values: &Values, reader: &mut Reader<'_>) -> ApiSettings {
 fn reload(values: &Values, reader: &mut Reader<'_>) -> ReloadSettings {
     let interval = values.time("config.reload.interval").unwrap_or(Duration::MAX);
     if interval < Duration::from_millis(100) {
-        limit("config.reload.interval", "must be 100ms or more; is the unit right?", values, reader);
+        let wrong = "must be 100ms or more; a number without a unit counts nanoseconds, write 3s for seconds";
+        limit("config.reload.interval", wrong, values, reader);
     }
     ReloadSettings { automatic: values.bool("config.reload.automatic"), interval }
 }
@@ -159,7 +161,7 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
         },
         queue_type: if values.word("queue.type") == "persisted" { QueueType::Persisted } else { QueueType::Memory },
         path_queue: values.path("path.queue").unwrap_or_else(|| data.join("queue")),
-        dead_letter_queue: dead_letter_queue(&id, values, reader, &mut faults),
+        dead_letter_queue: dead_letter_queue(values, reader, &mut faults),
         path_dead_letter_queue: values.path("path.dead_letter_queue").unwrap_or_else(|| data.join("dead_letter_queue")),
         reloadable: values.bool("pipeline.reloadable"),
         metric_collect: values.bool("metric.collect"),
@@ -208,7 +210,6 @@ fn fault(name: &str, message: String, values: &Values) -> Diagnostic {
 }
 
 fn dead_letter_queue(
-    id: &str,
     values: &Values,
     reader: &mut Reader<'_>,
     faults: &mut Vec<Diagnostic>,
@@ -219,10 +220,13 @@ fn dead_letter_queue(
         let used = wanted.min(most).max(LEAST);
         if used != wanted {
             let limit = if wanted < LEAST { "below 1000" } else { "above `dead_letter_queue.flush_interval`" };
-            let message = format!("pipeline `{id}`: `{name}` is {limit}, {} ms are used", used.as_millis());
-            let mut diagnostic = reader::warning("invalid-value", message);
+            let mut diagnostic =
+                reader::warning("invalid-value", format!("`{name}` is {limit}, {} ms are used", used.as_millis()));
             diagnostic.span = values.origin(name).span();
-            reader.diagnostics.push(diagnostic);
+            // Pipelines may share the value.
+            if !reader.diagnostics.0.iter().any(|d| d.span == diagnostic.span && d.message == diagnostic.message) {
+                reader.diagnostics.push(diagnostic);
+            }
         }
         used
     };

@@ -106,7 +106,11 @@ impl Kind {
             Kind::Bytes => bytes(text, plain).map(Value::Integer),
             Kind::Time => return time(text, plain),
             Kind::Ports => ports(text).map(|(first, last)| Value::Ports(first, last)),
-            Kind::Words(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
+            Kind::Words(words) => {
+                // Where `true` is a word, the other ways of YAML to say so mean it too.
+                let text = boolean(text, plain).map_or(text, |b| if b { "true" } else { "false" });
+                words.iter().find(|word| **word == text).map(|word| Value::Word(word))
+            }
         };
         value.ok_or_else(|| self.allowed())
     }
@@ -188,12 +192,16 @@ fn time(text: &str, plain: bool) -> Result<Value, String> {
     if text == "-1" {
         return Ok(Value::Time(None));
     }
-    if text.parse::<i64>().is_ok() {
-        // Logstash takes a bare YAML integer for nanoseconds, which nobody means.
-        let hint = if plain { "without one Logstash counts nanoseconds" } else { "the unit is missing" };
-        return Err(format!("{TIME_ALLOWED}; {hint}: did you mean {text}s?"));
+    match integer(text, plain) {
+        Some(nanoseconds) if plain => Ok(Value::Time(Some(Duration::from_nanos(nanoseconds)))),
+        Some(_) => Err(format!("{TIME_ALLOWED}; the unit is missing: did you mean {text}s?")),
+        None => span(text).map(|span| Value::Time(Some(span))).ok_or_else(|| TIME_ALLOWED.into()),
     }
-    span(text).map(|span| Value::Time(Some(span))).ok_or_else(|| TIME_ALLOWED.into())
+}
+
+/// Whether a time was written as a bare YAML integer: Logstash counts nanoseconds then, and frowns.
+pub fn is_bare_time(kind: Kind, raw: &Raw) -> bool {
+    kind == Kind::Time && matches!(raw, Raw::Scalar { text, plain: true } if integer(text, true).is_some())
 }
 
 /// An integer and a unit.
@@ -268,6 +276,7 @@ mod tests {
             (Kind::Ports, yaml("9600"), Value::Ports(9600, 9600)),
             (Kind::Ports, yaml("9600-9700"), Value::Ports(9600, 9700)),
             (Kind::Words(&["auto", "true", "false"]), yaml("true"), Value::Word("true")),
+            (Kind::Words(&["auto", "true", "false"]), yaml("yes"), Value::Word("true")),
             (Kind::List, yaml("a"), Value::List(vec!["a".into()])),
             (Kind::List, Raw::List(vec!["a".into(), "b".into()]), Value::List(vec!["a".into(), "b".into()])),
         ];
@@ -293,7 +302,6 @@ mod tests {
             (Kind::Bytes, yaml("1 furlong")),
             (Kind::Bytes, yaml("-1kb")),
             (Kind::Bytes, yaml("99999999999pb")),
-            (Kind::Time, yaml("60")),
             (Kind::Time, Raw::text("60")),
             (Kind::Time, yaml("1.5s")),
             (Kind::Time, yaml("soon")),
@@ -308,8 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_unit_names_the_fix() {
-        assert!(Kind::Time.read(&yaml("60")).is_err_and(|e| e.contains("60s") && e.contains("nanoseconds")));
+    fn a_time_without_unit() {
+        assert!(Kind::Time.read(&Raw::text("60")).is_err_and(|e| e.contains("60s")));
+        assert_eq!(Kind::Time.read(&yaml("60")), Ok(Value::Time(Some(Duration::from_nanos(60)))));
+        assert!(is_bare_time(Kind::Time, &yaml("60")));
+        assert!(!is_bare_time(Kind::Time, &yaml("60s")));
+        assert!(!is_bare_time(Kind::Time, &yaml("-1")));
     }
 
     #[test]

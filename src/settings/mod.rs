@@ -17,25 +17,26 @@ pub mod table;
 mod table_xpack;
 pub mod unsupported;
 pub mod values;
-pub mod variables;
+mod variables;
 pub(crate) mod yaml;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use build::host_name;
 pub use pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
 pub use secret::Secret;
 
+use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{Sources, Span};
 use kind::Value;
 use pipelines::Layers;
 use reader::{Document, Place, Reader, span_of};
 use values::Values;
-use variables::Variables;
 use yaml::Data;
 
 /// What was loaded.
@@ -132,11 +133,11 @@ fn settings_directory(flags: &Values, variables: &Variables, reader: &mut Reader
 /// Settings of the process, and those that `spillway.yml` has for single pipelines.
 struct ProcessValues {
     values: Values,
-    by_id: HashMap<String, (Span, Values)>,
+    by_id: BTreeMap<String, (Span, Values)>,
 }
 
 fn process_values(directory: Option<&Path>, reader: &mut Reader<'_>) -> ProcessValues {
-    let mut all = ProcessValues { values: Values::default(), by_id: HashMap::new() };
+    let mut all = ProcessValues { values: Values::default(), by_id: BTreeMap::new() };
     let Some(directory) = directory else { return all };
     if let Some(document) = reader.open(&directory.join("logstash.yml")) {
         let (pairs, _) = split_pipelines(&document, reader);

@@ -1,6 +1,6 @@
 //! Which pipelines run: `-e`, `-f` or the entries of `pipelines.yml`, each with its own settings.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::build;
@@ -19,7 +19,7 @@ pub struct Layers {
     /// `logstash.yml`, the root of `spillway.yml` and the command line.
     pub base: Values,
     /// `pipelines` in `spillway.yml`: by pipeline id, with the place of the id.
-    pub by_id: HashMap<String, (Span, Values)>,
+    pub by_id: BTreeMap<String, (Span, Values)>,
     /// Folder of `pipelines.yml`, if there is one.
     pub directory: Option<PathBuf>,
 }

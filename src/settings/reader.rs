@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::kind::{Kind, Raw, Value};
+use super::kind::{self, Kind, Raw, Value};
 use super::suggest;
 use super::table::{self, Scope, Setting};
 use super::values::{Origin, Values};
-use super::variables::{self, Variables};
+use super::variables;
 use super::yaml::{self, Data, Node};
+use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{SourceId, Sources, Span};
 
@@ -192,7 +193,14 @@ impl<'v> Reader<'v> {
             return None;
         }
         match setting.kind.read(&raw) {
-            Ok(value) => Some(value),
+            Ok(value) => {
+                if kind::is_bare_time(setting.kind, &raw) {
+                    let message = format!("`{}` has no unit, which counts nanoseconds and is deprecated", setting.name);
+                    let bare = Diagnostic::warning("invalid-value", span, message).label("no unit");
+                    self.diagnostics.push(bare.help(format!("did you mean {}s?", raw.shown())));
+                }
+                Some(value)
+            }
             Err(allowed) => {
                 let shown = if setting.kind == Kind::Password { "<password>".into() } else { raw.shown() };
                 let message = format!("`{}` cannot be `{shown}`: it must be {allowed}", setting.name);

@@ -1,104 +1,37 @@
-//! `${NAME}` and `${NAME:default}` in settings.
-
-use std::borrow::Cow;
-use std::collections::HashMap;
+//! `${NAME}` and `${NAME:default}` in settings files.
 
 use super::kind::Raw;
-
-/// The environment, as it was at the start.
-#[derive(Clone, Debug, Default)]
-pub struct Variables(HashMap<String, String>);
-
-impl Variables {
-    /// What the process was started with; values that are not UTF-8 have their odd bytes replaced.
-    pub fn from_environment() -> Self {
-        let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
-        Self(std::env::vars_os().map(|(k, v)| (text(k), text(v))).collect())
-    }
-
-    /// These and no others.
-    pub fn from_pairs<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
-    }
-
-    /// The value of one; an empty one counts as set.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-}
-
-/// A piece of a text with variables.
-enum Piece<'t> {
-    Text(&'t str),
-    Variable { name: &'t str, default: Option<&'t str> },
-}
-
-/// Splits a text at its variables. What only looks like one (`$A`, `${1X}`, `${a-b}`, `${`) is text.
-fn pieces(mut text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut searched = 0;
-    while let Some(found) = text.get(searched..).and_then(|rest| rest.find("${")) {
-        let at = searched + found;
-        let (before, candidate) = text.split_at(at);
-        match variable(candidate) {
-            Some((variable, rest)) => {
-                pieces.push(Piece::Text(before));
-                pieces.push(variable);
-                text = rest;
-                searched = 0;
-            }
-            None => searched = at + 2,
-        }
-    }
-    pieces.push(Piece::Text(text));
-    pieces
-}
-
-/// A variable at the start of a text, and what follows it.
-fn variable(text: &str) -> Option<(Piece<'_>, &str)> {
-    let (inside, rest) = text.strip_prefix("${")?.split_once('}')?;
-    let (name, default) = match inside.split_once(':') {
-        Some((name, default)) => (name, Some(default)),
-        None => (inside, None),
-    };
-    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '.');
-    let goes_on_well = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-    (starts_well && goes_on_well).then_some((Piece::Variable { name, default }, rest))
-}
+use crate::config::{Reference, Resolved, Variables, tidy as tidy_text};
 
 /// Replaces all variables of a text; the error is the names that are not set.
-pub fn replace<'t>(text: &'t str, variables: &Variables) -> Result<Cow<'t, str>, Vec<String>> {
-    if !text.contains("${") {
-        return Ok(Cow::Borrowed(text));
-    }
-    let (mut out, mut missing) = (String::new(), Vec::new());
-    for piece in pieces(text) {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Variable { name, default } => match variables.get(name).or(default) {
-                Some(value) => out.push_str(value),
-                None => missing.push(name.to_owned()),
-            },
+pub fn replace(text: &str, variables: &Variables) -> Result<String, Vec<String>> {
+    let (mut out, mut missing) = (String::with_capacity(text.len()), Vec::new());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        // What only looks like a variable (`${1X}`, `${a-b}`) is text.
+        let Some(reference) = Reference::leading(from) else {
+            out.push_str("${");
+            rest = from.get(2..).unwrap_or_default();
+            continue;
+        };
+        match variables.get(reference.name).or(reference.default) {
+            Some(value) => out.push_str(value),
+            None => missing.push(reference.name.to_owned()),
         }
+        rest = from.get(reference.length..).unwrap_or_default();
     }
-    if missing.is_empty() { Ok(Cow::Owned(out)) } else { Err(missing) }
+    out.push_str(rest);
+    if missing.is_empty() { Ok(out) } else { Err(missing) }
 }
 
 /// Tidies a value that had variables: one pair of quotes around it goes, and `[a, b]` becomes a list.
 pub fn tidy(text: &str) -> Raw {
-    let bare = unquoted(unquoted(text, '\''), '"');
-    match bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        None => Raw::text(bare),
-        Some(items) if items.trim().is_empty() => Raw::List(Vec::new()),
-        Some(items) => {
-            let item = |item: &str| unquoted(unquoted(item.trim(), '\''), '"').to_owned();
-            Raw::List(items.split(',').map(item).collect())
-        }
+    match tidy_text(text) {
+        Resolved::Text(text) => Raw::text(text.as_str()),
+        Resolved::List(items) => Raw::List(items.iter().map(|item| item.as_str().to_owned()).collect()),
     }
-}
-
-fn unquoted(text: &str, quote: char) -> &str {
-    text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)).unwrap_or(text)
 }
 
 /// Replaces variables in a pipeline text that stands in a settings file.

@@ -9,13 +9,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::case::{Case, CaseConfig};
-use crate::config;
+use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostics, Level};
+use crate::config::render::Renderer;
 use crate::config::source::Sources;
 use crate::pipeline::{Opened, Prepared, Shared, prepare};
 use crate::settings::kind::Raw;
 use crate::settings::values::{Origin, Values};
-use crate::settings::variables::Variables;
+
 use crate::settings::{self, LoadError, PipelineSettings, suggest, table};
 
 /// What holds for all cases of a run.
@@ -70,8 +71,7 @@ impl Builder {
         let mut settings = self.settings(case, &environment)?;
         settings.path_dead_letter_queue = path_data.join("dead_letter_queue");
         settings.dead_letter_queue.enable |= case.dlq.is_some();
-        let shared =
-            Shared { path_data, host: Arc::from("localhost"), variables: config::Variables::from_pairs(environment) };
+        let shared = Shared { path_data, host: Arc::from("localhost"), variables: Variables::from_pairs(environment) };
         let prepared = prepare(settings, &shared);
         if prepared.diagnostics.has_errors() {
             return Err(errors(&prepared.diagnostics, &prepared.sources));
@@ -156,15 +156,8 @@ fn choose(mut pipelines: Vec<PipelineSettings>, wanted: Option<&str>) -> Result<
 
 /// All errors, as they would be printed at start-up.
 fn errors(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error);
-    let texts = errors.map(|error| {
-        let place = error.span.map(|span| sources.place(span));
-        let place = place.map(|p| format!("{}: line {}, column {}: ", p.file, p.line, p.column)).unwrap_or_default();
-        let excerpt = error.span.map(|span| format!("\n    {}", sources.text(span))).unwrap_or_default();
-        let help = error.help.as_ref().map(|help| format!("\n    = help: {help}")).unwrap_or_default();
-        format!("error[{}]: {place}{}{excerpt}{help}", error.code, error.message)
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error).cloned().collect();
+    Renderer::new(sources, false).render_all(&Diagnostics(errors))
 }
 
 /// Whether what the filters do to one event can hang on earlier ones.

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use spillway::config::{Variables, diagnostic::Diagnostics, source::Sources};
+use spillway::config::Variables;
+use spillway::config::diagnostic::Diagnostics;
+use spillway::config::render::Renderer;
+use spillway::config::source::Sources;
 use spillway::event::{Map, Value};
 use spillway::pipeline::{Prepared, Shared, prepare};
 use spillway::settings::kind::Raw;
@@ -61,7 +64,7 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
         let setting = table::find(name).ok_or_else(|| format!("no setting {name}"))?;
         flags.set(setting, setting.kind.read(&Raw::text(value))?, Origin::Flag(format!("--{name}")));
     }
-    let loaded = settings::load(&flags, &settings::variables::Variables::default()).map_err(|error| match error {
+    let loaded = settings::load(&flags, &Variables::default()).map_err(|error| match error {
         LoadError::Usage(message) => message,
         LoadError::Invalid { diagnostics, sources } => printed(&diagnostics, &sources),
     })?;
@@ -80,11 +83,5 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
 }
 
 fn printed(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let _ = sources;
-    diagnostics
-        .0
-        .iter()
-        .map(|d| format!("{} {}", d.message, d.help.as_deref().unwrap_or_default()))
-        .collect::<Vec<_>>()
-        .join("\n")
+    Renderer::new(sources, false).render_all(diagnostics)
 }

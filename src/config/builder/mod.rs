@@ -126,7 +126,7 @@ fn plugin(pair: Pair<'_, Rule>, kind: PluginKind, scope: &mut Scope<'_>) -> Plug
             Rule::attribute => {
                 let Some(setting) = attribute(part, scope) else { continue };
                 if let Err(error) = settings.add(setting, &block) {
-                    scope.diagnostics.push(error);
+                    scope.diagnostics.push(*error);
                 }
             }
             _ => {}
@@ -162,7 +162,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn add(&mut self, setting: Setting, block: &PluginBlock) -> Result<(), Diagnostic> {
+    fn add(&mut self, setting: Setting, block: &PluginBlock) -> Result<(), Box<Diagnostic>> {
         let Some(first) = self.places.get(&setting.name).and_then(|at| self.list.get_mut(*at)) else {
             self.places.insert(setting.name.clone(), self.list.len());
             self.list.push(setting);
@@ -170,10 +170,8 @@ impl Settings {
         };
         let conflict = |first: Span, help: &str| {
             let message = format!("the {} {} has the setting `{}` twice", block.name, block.kind, setting.name);
-            Diagnostic::error("invalid-value", setting.name_span, message)
-                .label("given again")
-                .related(first, "first defined here")
-                .help(help)
+            let error = Diagnostic::error("invalid-value", setting.name_span, message).label("given again");
+            Box::new(error.related(first, "first defined here").help(help))
         };
         if setting.name == "codec" && matches!(block.kind, PluginKind::Input | PluginKind::Output) {
             return Err(conflict(first.name_span, "an input or output has one codec: remove one of the two"));

@@ -15,7 +15,7 @@ pub(super) enum Membership {
     /// `[field] in "text"`: the field is a text and a piece of this one.
     FieldInText(FieldRef, Text),
     /// `"text" in [field]`: a piece of the field's text, or an element of its list.
-    TextInField(Text, Finder<'static>, FieldRef),
+    TextInField(Text, Box<Finder<'static>>, FieldRef),
     /// `5 in [field]`: an element of the field's list, of the same type.
     NumberInField(Value, FieldRef),
     /// `[field] in [field]`
@@ -24,7 +24,7 @@ pub(super) enum Membership {
 
 impl Membership {
     pub(super) fn text_in_field(text: Text, field: FieldRef) -> Self {
-        let finder = Finder::new(text.as_bytes()).into_owned();
+        let finder = Box::new(Finder::new(text.as_bytes()).into_owned());
         Self::TextInField(text, finder, field)
     }
 

@@ -3,109 +3,67 @@
 use hipstr::HipByt;
 use memchr::memmem::Finder;
 
-use super::charset::Charset;
-use super::plain_text::{PlainText, original_field};
-use crate::event::{Event, Map, Text, Timestamp, Value};
+use super::lines::{LONGEST_LINE, Line, Lines};
+use super::message::MessageEvents;
+use super::plain_text::PlainText;
+use crate::event::{Event, Timestamp};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "line", summary: "Lines of text.", build };
 
+/// Tag of an event that shows the beginning of a line longer than [`LONGEST_LINE`].
+const TOO_LONG: &str = "_linetoobigfailure";
+
 fn build(options: &mut Options<'_>) -> Codec {
-    let charset = Charset::read(options);
+    let messages = MessageEvents::read(options);
     let format = PlainText::read(options);
-    let delimiter = options.string("delimiter").doc("What ends a line.").default("\n".to_owned());
-    if delimiter.is_empty() {
-        options.invalid("delimiter", "the delimiter of lines cannot be empty");
-    }
-    let keep_original = original_field(options).is_some();
+    let delimiter = delimiter(options);
     let finder = Finder::new(delimiter.as_bytes()).into_owned();
     Codec {
         decoders: Some(Decoders::new(move || LineDecoder {
-            lines: Lines::new(finder.clone()),
-            charset,
-            keep_original,
+            lines: Lines::new(finder.clone(), LONGEST_LINE),
+            messages,
         })),
         encoders: Some(Encoders::new(LineEncoder { format, delimiter })),
     }
 }
 
-/// Cuts a stream into lines; what has no end yet is kept for the next chunk.
-pub(super) struct Lines {
-    delimiter: Finder<'static>,
-    unfinished: Vec<u8>,
-}
-
-impl Lines {
-    /// For lines that end with `delimiter`, which is not empty.
-    pub fn new(delimiter: Finder<'static>) -> Self {
-        Self { delimiter, unfinished: Vec::new() }
+/// Declares and reads the option `delimiter`.
+pub(super) fn delimiter(options: &mut Options<'_>) -> String {
+    let delimiter = options.string("delimiter").doc("What ends a line.").default("\n".to_owned());
+    if delimiter.is_empty() {
+        options.invalid("delimiter", "the delimiter of lines cannot be empty");
+        return "\n".to_owned();
     }
-
-    /// Hands out every line that ends in this chunk, without its delimiter.
-    pub fn cut(&mut self, chunk: &HipByt<'static>, mut line: impl FnMut(HipByt<'static>)) {
-        let length = self.delimiter.needle().len();
-        let mut start = 0;
-        if !self.unfinished.is_empty() {
-            // A delimiter of several bytes may be split between the chunks.
-            let seen = self.unfinished.len().saturating_sub(length - 1);
-            self.unfinished.extend_from_slice(chunk);
-            let Some(end) = self.delimiter.find(self.unfinished.get(seen..).unwrap_or_default()) else { return };
-            let consumed = seen + end + length;
-            start = chunk.len() - (self.unfinished.len() - consumed);
-            self.unfinished.truncate(seen + end);
-            line(HipByt::from(std::mem::take(&mut self.unfinished)));
-        }
-        let rest = chunk.get(start..).unwrap_or_default();
-        let mut from = 0;
-        for end in self.delimiter.find_iter(rest) {
-            line(chunk.slice(start + from..start + end));
-            from = end + length;
-        }
-        self.unfinished.extend_from_slice(rest.get(from..).unwrap_or_default());
-    }
-
-    /// What is left at the end of the stream.
-    pub fn rest(&mut self) -> Option<HipByt<'static>> {
-        (!self.unfinished.is_empty()).then(|| HipByt::from(std::mem::take(&mut self.unfinished)))
-    }
+    delimiter
 }
 
 struct LineDecoder {
     lines: Lines,
-    charset: Charset,
-    keep_original: bool,
+    messages: MessageEvents,
 }
 
-impl LineDecoder {
-    fn event(charset: Charset, keep_original: bool, line: HipByt<'static>, now: Timestamp) -> Event {
-        let text = charset.text(line);
-        let mut event = Event::from_message(text.clone(), now);
-        if keep_original {
-            event.fields_mut().insert(Text::borrowed("event"), original(text));
+fn event(messages: MessageEvents, line: Line, now: Timestamp) -> Event {
+    match line {
+        Line::Whole(bytes) => messages.event(bytes, now),
+        Line::TooLong(head) => {
+            tracing::warn!(target: "logstash.codecs.line", "a line is longer than {LONGEST_LINE} bytes; \
+                its beginning goes on with the tag {TOO_LONG}, the rest is dropped");
+            messages.failure(head, now, TOO_LONG)
         }
-        event
     }
-}
-
-/// `{"original": text}`
-fn original(text: Text) -> Value {
-    let mut map = Map::with_capacity(1);
-    map.insert(Text::borrowed("original"), text);
-    Value::Map(map)
 }
 
 impl Decoder for LineDecoder {
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
         let now = Timestamp::now();
-        let (charset, keep_original) = (self.charset, self.keep_original);
-        self.lines.cut(&chunk, |line| out.push(Self::event(charset, keep_original, line, now)));
+        let messages = self.messages;
+        self.lines.cut(&chunk, |line| out.push(event(messages, line, now)));
     }
 
     fn flush(&mut self, out: &mut Vec<Event>) {
-        if let Some(line) = self.lines.rest() {
-            out.push(Self::event(self.charset, self.keep_original, line, Timestamp::now()));
-        }
+        out.extend(self.lines.rest().map(|line| event(self.messages, line, Timestamp::now())));
     }
 }
 

@@ -1,7 +1,7 @@
 //! How `plain` and `line` print an event: a template, or time, host and message.
 
-use crate::event::{Event, FieldRef, Template, Value, text_form};
-use crate::plugins::{Ecs, Options};
+use crate::event::{Event, Template, Value, text_form};
+use crate::plugins::Options;
 
 /// The `format` option of `plain` and `line`.
 pub(super) struct PlainText(Option<Template>);
@@ -28,9 +28,4 @@ impl PlainText {
             }
         }
     }
-}
-
-/// Where the text of a message is kept as it came (`[event][original]`), in pipelines that follow ECS.
-pub(super) fn original_field(options: &Options<'_>) -> Option<FieldRef> {
-    (options.context().ecs != Ecs::Disabled).then(|| FieldRef::path_of(&["event", "original"]))
 }

@@ -1,3 +1,4 @@
 //! Filters, one file each, named as in a `.conf`.
 
 pub mod drop;
+pub mod json;

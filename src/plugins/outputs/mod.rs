@@ -1,3 +1,5 @@
 //! Outputs, one file each, named as in a `.conf`.
 
+pub mod file;
 pub mod null;
+pub mod stdout;
