@@ -13,6 +13,7 @@ pub mod dead_letter;
 pub mod event;
 pub mod logging;
 pub mod metrics;
+pub mod monitoring;
 pub mod pipeline;
 pub mod plugins;
 pub mod queue;

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::{FAILED, OK};
 use crate::config::Variables;
 use crate::logging::Logging;
-use crate::pipeline::{self, Finish, Opened, Prepared, RunEnd, Shared, Watcher};
+use crate::metrics::{Defaults, Identity, Node};
+use crate::monitoring::Server;
+use crate::pipeline::{self, Prepared, RunEnd, Shared};
 use crate::settings::directories::DataDirectory;
 use crate::settings::{PipelineSettings, Settings, host_name};
 
@@ -38,22 +42,39 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
     let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
-    let watcher = Arc::new(Unwatched);
-    let end = runtime.block_on(pipeline::run(pipelines, broken, watcher, settings.fail_fast));
+    let node = Arc::new(Node::new(identity(&settings, &shared, &data)));
+    let end = runtime.block_on(async {
+        // The API is there before the first pipeline starts and answers until the last one has ended.
+        let stop = CancellationToken::new();
+        let server = Server::bind(&settings.api, node.clone()).await.map_err(|error| error.to_string())?;
+        let serving = server.map(|server| tokio::spawn(server.serve(stop.clone())));
+        let end = pipeline::run(pipelines, broken, &node, settings.fail_fast).await;
+        stop.cancel();
+        if let Some(serving) = serving.filter(|_| end != RunEnd::Forced) {
+            let _ = serving.await;
+        }
+        Ok::<_, String>(end)
+    });
     // A thread that waits for standard input never ends; what wrote to the data directory has ended.
     runtime.shutdown_background();
     drop(data);
-    Ok(match end {
+    Ok(match end? {
         RunEnd::Orderly => OK,
         RunEnd::Failed | RunEnd::Forced => FAILED,
     })
 }
 
-/// Nobody asks what the pipelines do.
-struct Unwatched;
-
-impl Watcher for Unwatched {
-    fn opened(&self, _: &Opened) {}
-    fn running(&self, _: &str) {}
-    fn ended(&self, _: &str, _: Option<Finish>) {}
+fn identity(settings: &Settings, shared: &Shared, data: &DataDirectory) -> Identity {
+    let millis = settings.pipeline_batch_delay.as_millis();
+    Identity {
+        id: data.uuid.clone(),
+        name: settings.node_name.clone(),
+        host: shared.host.to_string(),
+        cluster_uuid: settings.monitoring_cluster_uuid.clone(),
+        defaults: Defaults {
+            workers: settings.pipeline_workers as u64,
+            batch_size: settings.pipeline_batch_size as u64,
+            batch_delay_ms: u64::try_from(millis).unwrap_or(u64::MAX),
+        },
+    }
 }

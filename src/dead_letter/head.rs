@@ -72,6 +72,7 @@ impl Head {
         self.entries += 1;
         self.last_write = now;
         self.last_entry = Some(entry_time);
+        kill_point::reach("after-write");
         Ok(())
     }
 

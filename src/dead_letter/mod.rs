@@ -20,6 +20,8 @@ mod reader;
 pub mod record;
 mod recovery;
 mod rounds;
+#[cfg(test)]
+mod scenarios;
 mod settings;
 mod stats;
 mod summary;

@@ -91,7 +91,10 @@ impl Queue {
                 "not a dead letter queue segment, ignored: {}", listing.foreign.join(", ")
             );
         }
-        recovery::recover_heads(&settings.directory, &mut listing);
+        if !listing.heads.is_empty() {
+            recovery::recover_heads(&settings.directory, &mut listing);
+            listing = Listing::read(&settings.directory).map_err(failed)?;
+        }
         let next_number = listing.free_number().ok_or_else(|| failed(numbers_used_up()))?;
         let mut queue = Self {
             settings,

@@ -10,7 +10,7 @@ use crate::config::condition::Condition;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{Place, Sources, Span};
 use crate::event::EscapeStyle;
-use crate::metrics::PluginMetrics;
+use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
 use crate::plugins::{Context, DeadLetterQueue, DeadLetters, Ecs, Filter, Input, Options, Output, registry};
 
@@ -51,30 +51,6 @@ pub struct Plan {
     pub output_steps: Vec<Step>,
     /// Changes when the configuration does: 64 hex digits.
     pub hash: String,
-}
-
-/// What is known of a plugin from outside.
-#[derive(Clone, Debug)]
-pub struct PluginInfo {
-    /// Input, filter or output.
-    pub kind: PluginKind,
-    /// As in the `.conf`.
-    pub name: String,
-    /// The `id` option, or a hash of the plugin's place.
-    pub id: Arc<str>,
-    /// Whether the id was given.
-    pub explicit_id: bool,
-    /// Where the plugin stands.
-    pub place: Place,
-    /// Its counters.
-    pub metrics: Arc<PluginMetrics>,
-}
-
-impl PluginInfo {
-    /// How logs call the plugin: its id when the user gave one, else its place.
-    pub fn label(&self) -> String {
-        if self.explicit_id { self.id.to_string() } else { format!("{} at {}", self.name, self.place) }
-    }
 }
 
 /// An input that is ready to run.

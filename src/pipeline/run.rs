@@ -17,7 +17,7 @@ use super::prepare::Prepared;
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::{self, Writer};
-use crate::metrics::PipelineMetrics;
+use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView};
 use crate::plugins::{PluginError, Stop};
 use crate::queue::MemoryQueue;
 use crate::settings::PipelineSettings;
@@ -92,6 +92,32 @@ impl Opened {
     /// What was checked.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// The pipeline as the monitoring API shows it.
+    pub fn view(&self) -> PipelineView {
+        let settings = &self.prepared.settings;
+        let queue = settings.dead_letter_queue.enable.then(|| {
+            let queue = self.prepared.dead_letters.clone();
+            let directory = settings.path_dead_letter_queue.join(&settings.id);
+            DeadLetterView {
+                path: std::path::absolute(&directory).unwrap_or(directory),
+                stats: Box::new(move || queue.writer().map(Writer::stats).unwrap_or_default()),
+            }
+        });
+        PipelineView {
+            id: Arc::from(settings.id.as_str()),
+            ephemeral_id: uuid::Uuid::new_v4().to_string(),
+            hash: self.prepared.compiled.plan.hash.clone(),
+            workers: settings.workers as u64,
+            configured_workers: settings.workers as u64,
+            batch_size: settings.batch_size as u64,
+            batch_delay_ms: u64::try_from(settings.batch_delay.as_millis()).unwrap_or(u64::MAX),
+            growth_factor: settings.output_chunking_growth_factor as u64,
+            metrics: self.metrics.clone(),
+            plugins: self.prepared.compiled.plugins().cloned().collect(),
+            dead_letter_queue: queue,
+        }
     }
 
     /// Registers outputs and filters, starts the workers, registers and starts the inputs. When a plugin refuses,
@@ -200,7 +226,7 @@ impl Running {
 }
 
 async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
-    let refused = |kind, info: &super::PluginInfo| {
+    let refused = |kind, info: &crate::metrics::PluginInfo| {
         let plugin = info.label();
         move |error| StartError::Plugin { kind, plugin, error }
     };

@@ -101,6 +101,11 @@ impl<'a> Options<'a> {
         self.option(name, "number", |_, v| convert::integer(v))
     }
 
+    /// A whole number that may not be written as text.
+    pub fn bare_integer(&mut self, name: &'static str) -> Opt<'_, 'a, i64> {
+        self.option(name, "number", |_, v| convert::bare_integer(v))
+    }
+
     /// A number of seconds, fractions allowed.
     pub fn seconds(&mut self, name: &'static str) -> Opt<'_, 'a, Duration> {
         self.option(name, "number of seconds", |_, v| convert::seconds(v))

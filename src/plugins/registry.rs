@@ -11,7 +11,8 @@ pub const INPUTS: &[InputPlugin] = &[inputs::dead_letter_queue::PLUGIN, inputs::
 pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN];
 
 /// Every output, sorted by name.
-pub const OUTPUTS: &[OutputPlugin] = &[outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
+pub const OUTPUTS: &[OutputPlugin] =
+    &[outputs::elasticsearch::PLUGIN, outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
 
 /// Every codec, sorted by name.
 pub const CODECS: &[CodecPlugin] = &[
