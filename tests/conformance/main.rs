@@ -6,6 +6,9 @@
 
 mod codecs;
 mod dead_letters;
+mod pipeline;
+#[path = "../support/scenario/mod.rs"]
+mod scenario;
 mod startup;
 
 use std::path::{Path, PathBuf};
@@ -100,18 +103,23 @@ fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
         Some("compute") => dead_letters::compute(entry).map_or_else(Verdict::Skipped, verdict),
         Some("settings") => verdict(startup::settings(entry)),
         Some("config") => verdict(startup::config(entry)),
-        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
-        Some("pipeline") | None => runner.run_entry(&plain(entry)),
+        Some("pipeline") => pipeline::judge(entry, runner),
         Some("scenario") => Verdict::Skipped("told in prose".into()),
         Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
+        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
+        None if is_scenario(entry) => scenario::run(entry),
+        None if entry.keys.contains_key("must") => Verdict::Skipped("told in prose".into()),
+        None => pipeline::judge(entry, runner),
     }
 }
 
-/// The case without the key that only says who judges it.
-fn plain(entry: &Entry) -> Entry {
-    let mut plain = entry.clone();
-    plain.keys.remove("kind");
-    plain
+/// Whether all steps are such as a user takes at the command line.
+fn is_scenario(entry: &Entry) -> bool {
+    let steps = entry.keys.get("steps").and_then(Value::as_array).unwrap_or_default();
+    let words = ["run", "start", "stop", "wait", "get", "post", "page"];
+    let known = |step: &Value| step.as_map().is_some_and(|step| words.iter().any(|word| step.contains_key(word)));
+    let several = entry.keys.contains_key("pipelines") || entry.keys.contains_key("config");
+    !steps.is_empty() && !several && steps.iter().all(known)
 }
 
 fn verdict(findings: Vec<Finding>) -> Verdict {
