@@ -10,6 +10,7 @@ use super::reply::{Block, Request, object};
 use crate::metrics::process::processors;
 use crate::metrics::{Node, PipelineRun};
 use crate::plugins::registry;
+use crate::version;
 
 /// The blocks of `/_node`, in order.
 const BLOCKS: [Block; 3] =
@@ -114,7 +115,6 @@ pub(super) async fn plugins(State(api): State<Api>, request: Request) -> Respons
     let all = inputs.chain(filters).chain(outputs).chain(codecs);
     let mut names: Vec<String> = all.map(|(kind, name)| format!("logstash-{kind}-{name}")).collect();
     names.sort_unstable();
-    let version = env!("CARGO_PKG_VERSION");
-    let plugins: Vec<Value> = names.iter().map(|name| json!({ "name": name, "version": version })).collect();
+    let plugins: Vec<Value> = names.iter().map(|name| json!({ "name": name, "version": version::SPILLWAY })).collect();
     request.answer(&api.node, object(json!({ "total": plugins.len(), "plugins": plugins })))
 }

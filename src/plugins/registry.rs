@@ -8,7 +8,7 @@ use crate::config::diagnostic::{Diagnostic, Diagnostics, nearest};
 pub const INPUTS: &[InputPlugin] = &[inputs::dead_letter_queue::PLUGIN, inputs::stdin::PLUGIN];
 
 /// Every filter, sorted by name.
-pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN];
+pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN, filters::mutate::PLUGIN];
 
 /// Every output, sorted by name.
 pub const OUTPUTS: &[OutputPlugin] =

@@ -205,8 +205,8 @@ pub fn is_bare_time(kind: Kind, raw: &Raw) -> bool {
     kind == Kind::Time && matches!(raw, Raw::Scalar { text, plain: true } if integer(text, true).is_some())
 }
 
-/// An integer and a unit.
-fn span(text: &str) -> Option<Duration> {
+/// An integer and a unit, as in `3s`.
+pub fn span(text: &str) -> Option<Duration> {
     let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
     let (digits, unit) = text.split_at(unit_at);
     let count: u64 = digits.parse().ok()?;

@@ -7,6 +7,7 @@
 mod codecs;
 mod dead_letters;
 mod pipeline;
+mod prose;
 #[path = "../support/scenario/mod.rs"]
 mod scenario;
 mod startup;
@@ -60,11 +61,19 @@ fn given_files(path: &Path) -> Result<Vec<PathBuf>, String> {
 fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
     let mut tally = Tally::default();
     let mut skipped: Vec<String> = Vec::new();
+    let mut elsewhere: Vec<String> = Vec::new();
+    let tests = prose::NamedTests::read();
     let mut failed: Vec<String> = Vec::new();
     for file in files {
         let mut runner = Runner::new(Defaults::default(), None).map_err(|e| e.to_string())?;
         for entry in file::read(file).map_err(|e| e.to_string())? {
             if !words.is_empty() && !words.iter().any(|word| entry.name.contains(word)) {
+                continue;
+            }
+            if is_prose(&entry)
+                && let Some(path) = tests.find(&entry.name)
+            {
+                elsewhere.push(format!("{} in {}", entry.name, path.display()));
                 continue;
             }
             let verdict = judge(&entry, &mut runner);
@@ -78,6 +87,9 @@ fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
                 Verdict::Skipped(reason) => skipped.push(format!("{} ({reason})", entry.name)),
             }
         }
+    }
+    if !elsewhere.is_empty() {
+        println!("{} cases are told in prose and are tests of their own: {}", elsewhere.len(), elsewhere.join(", "));
     }
     if !skipped.is_empty() {
         println!("skipped: {}", skipped.join(", "));
@@ -104,13 +116,18 @@ fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
         Some("settings") => verdict(startup::settings(entry)),
         Some("config") => verdict(startup::config(entry)),
         Some("pipeline") => pipeline::judge(entry, runner),
-        Some("scenario") => Verdict::Skipped("told in prose".into()),
+        _ if is_prose(entry) => Verdict::Skipped("told in prose, and no test has its name".into()),
         Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
         None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
         None if is_scenario(entry) => scenario::run(entry),
-        None if entry.keys.contains_key("must") => Verdict::Skipped("told in prose".into()),
         None => pipeline::judge(entry, runner),
     }
+}
+
+/// Whether a case needs a person, or a test of its own, to be understood.
+fn is_prose(entry: &Entry) -> bool {
+    let kind = entry.keys.get("kind").and_then(Value::as_str);
+    kind == Some("scenario") || (entry.keys.contains_key("must") && !is_scenario(entry))
 }
 
 /// Whether all steps are such as a user takes at the command line.

@@ -34,12 +34,7 @@ enum JsonFailure {
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
-    let source = options.string("source").doc("Field that holds the text.").required();
-    let escape_style = options.context().escape_style;
-    let source = FieldRef::parse(&source, escape_style).unwrap_or_else(|error| {
-        options.invalid("source", error.to_string());
-        FieldRef::top("")
-    });
+    let source = options.field("source").doc("Field that holds the text.").required();
     // The names are the same with and without ECS.
     let _ = Ecs::read(options);
     Box::new(Json {
@@ -53,7 +48,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
             .strings("tag_on_failure")
             .doc("Tags of an event whose text cannot be used.")
             .default(vec!["_jsonparsefailure".to_owned()]),
-        escape_style,
+        escape_style: options.context().escape_style,
     })
 }
 

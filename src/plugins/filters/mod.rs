@@ -2,3 +2,4 @@
 
 pub mod drop;
 pub mod json;
+pub mod mutate;
