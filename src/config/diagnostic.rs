@@ -48,6 +48,11 @@ impl Diagnostic {
         Self::new(Level::Error, code, None, message.into())
     }
 
+    /// A warning that has no place in a source.
+    pub fn global_warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Level::Warning, code, None, message.into())
+    }
+
     fn new(level: Level, code: &'static str, span: Option<Span>, message: String) -> Self {
         Self { level, code, message, span, label: String::new(), related: Vec::new(), help: None }
     }
@@ -88,4 +93,9 @@ impl Diagnostics {
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.level == Level::Error)
     }
+}
+
+/// Known names that are near to a mistyped one.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    known.into_iter().filter(|k| strsim::osa_distance(name, k) <= 2).map(str::to_owned).take(3).collect()
 }

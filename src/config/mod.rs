@@ -1,5 +1,27 @@
 //! The configuration language: text to a checked tree, with every mistake reported at its place.
 
 pub mod ast;
+mod builder;
+pub mod condition;
 pub mod diagnostic;
+mod files;
+mod grammar;
+pub mod lint;
+mod literal;
+mod load;
+mod merge;
+mod nearest;
+pub mod render;
+mod scope;
 pub mod source;
+mod syntax;
+mod variables;
+
+pub use load::{Loaded, Origin, load, parse};
+pub use nearest::nearest;
+pub use scope::Language;
+pub use variables::Variables;
+pub(crate) use variables::{Reference, Resolved, tidy};
+
+#[cfg(test)]
+mod tests;

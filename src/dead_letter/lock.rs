@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -76,6 +77,19 @@ impl Lock {
     pub fn is_in_place(&self) -> bool {
         self.file.as_ref().is_some_and(|file| is_at(file, &self.path))
     }
+}
+
+/// Whether somebody, here or in another process, has the queue in `directory` open for writing.
+pub fn has_writer(directory: &Path) -> bool {
+    let Ok(path) = fs::canonicalize(directory).map(|directory| directory.join(".lock")) else { return false };
+    // The file may not be opened while this process holds its lock: closing it again would give the lock up.
+    let held = HELD.lock();
+    if held.contains(&path) {
+        return true;
+    }
+    let Ok(file) = File::open(&path) else { return false };
+    let asked = Flock::from(FlockType::WriteLock);
+    matches!(fcntl_getlk(&file, &asked), Ok(Some(_)))
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

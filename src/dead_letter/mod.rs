@@ -28,7 +28,7 @@ mod summary;
 mod writer;
 
 pub use commit::{Cleaned, CommitError, CommitOptions, Committer};
-pub use lock::LockError;
+pub use lock::{LockError, has_writer};
 pub use position::{BadPosition, Position, default_sincedb};
 pub use queue::{OpenError, WriteError};
 pub use reader::{DeadLetter, Reader, Start};

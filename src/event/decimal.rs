@@ -43,11 +43,12 @@ impl Decimal {
             return None;
         }
         let scale = i32::try_from(i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?).ok()?;
-        let joined = format!("{whole}{fraction}");
-        if let Ok(unscaled) = joined.parse::<i64>() {
+        if digits.len() + fraction.len() <= 18 {
+            let magnitude = digits.bytes().chain(fraction.bytes()).fold(0, |n, b| n * 10 + i64::from(b - b'0'));
+            let unscaled = if digits.len() < whole.len() { -magnitude } else { magnitude };
             return Some(Self::Small { unscaled, scale });
         }
-        Some(Self::new(joined.parse().ok()?, scale))
+        Some(Self::new(format!("{whole}{fraction}").parse().ok()?, scale))
     }
 
     /// All digits as an integer.
@@ -107,31 +108,58 @@ impl Decimal {
     }
 }
 
-/// Java's `BigDecimal.toString`: plain down to an exponent of -6, else `1.5E+30`.
+impl Decimal {
+    /// Appends Java's `BigDecimal.toString`: plain down to an exponent of -6, else `1.5E+30`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Small { unscaled, scale } => {
+                if *unscaled < 0 {
+                    out.push(b'-');
+                }
+                let mut buffer = itoa::Buffer::new();
+                write_digits(buffer.format(unscaled.unsigned_abs()), i64::from(*scale), out);
+            }
+            Self::Big(_) => {
+                let unscaled = self.unscaled().to_string();
+                let digits = unscaled.strip_prefix('-').unwrap_or(&unscaled);
+                if digits.len() < unscaled.len() {
+                    out.push(b'-');
+                }
+                write_digits(digits, i64::from(self.scale()), out);
+            }
+        }
+    }
+}
+
+fn write_digits(digits: &str, scale: i64, out: &mut Vec<u8>) {
+    let count = digits.len() as i64;
+    let adjusted = count - 1 - scale;
+    if scale == 0 {
+        out.extend_from_slice(digits.as_bytes());
+    } else if scale > 0 && adjusted >= -6 {
+        let (whole, fraction) = digits.split_at((count - scale).max(0) as usize);
+        out.extend_from_slice(if whole.is_empty() { b"0" } else { whole.as_bytes() });
+        out.push(b'.');
+        out.extend(std::iter::repeat_n(b'0', (scale - count).max(0) as usize));
+        out.extend_from_slice(fraction.as_bytes());
+    } else {
+        let (first, rest) = digits.split_at(1);
+        out.extend_from_slice(first.as_bytes());
+        if !rest.is_empty() {
+            out.push(b'.');
+            out.extend_from_slice(rest.as_bytes());
+        }
+        out.extend_from_slice(if adjusted >= 0 { b"E+" } else { b"E" });
+        out.extend_from_slice(itoa::Buffer::new().format(adjusted).as_bytes());
+    }
+}
+
+/// As [`Decimal::write`].
 impl std::fmt::Display for Decimal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let unscaled = self.unscaled().to_string();
-        let scale = i64::from(self.scale());
-        let (sign, digits) = match unscaled.strip_prefix('-') {
-            Some(digits) => ("-", digits),
-            None => ("", unscaled.as_str()),
-        };
-        let count = digits.len() as i64;
-        let adjusted = count - 1 - scale;
-        if scale >= 0 && adjusted >= -6 {
-            if scale == 0 {
-                return write!(f, "{sign}{digits}");
-            }
-            if count > scale {
-                let (whole, fraction) = digits.split_at((count - scale) as usize);
-                return write!(f, "{sign}{whole}.{fraction}");
-            }
-            return write!(f, "{sign}0.{:0>width$}", digits, width = scale as usize);
-        }
-        let (first, rest) = digits.split_at(1);
-        let point = if rest.is_empty() { "" } else { "." };
-        let plus = if adjusted >= 0 { "+" } else { "" };
-        write!(f, "{sign}{first}{point}{rest}E{plus}{adjusted}")
+        let mut out = Vec::with_capacity(32);
+        self.write(&mut out);
+        f.write_str(std::str::from_utf8(&out).unwrap_or_default())
     }
 }
 

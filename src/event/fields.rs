@@ -74,10 +74,10 @@ pub(super) fn set(root: &mut Map, path: &[Segment], value: Value) -> Result<(), 
         root.insert(last.name.clone(), value);
         return Ok(());
     };
-    let mut at = root.get_or_insert_with(&first.name, || Value::Map(Map::new()));
+    let mut at = child(root, first);
     for segment in parents {
         at = match at {
-            Value::Map(map) => map.get_or_insert_with(&segment.name, || Value::Map(Map::new())),
+            Value::Map(map) => child(map, segment),
             Value::Array(list) => match slot(list, segment)? {
                 Some(slot) => {
                     if slot.is_null() {
@@ -102,6 +102,14 @@ pub(super) fn set(root: &mut Map, path: &[Segment], value: Value) -> Result<(), 
         other => return Err(scalar_parent(last, other)),
     }
     Ok(())
+}
+
+/// The value of a step in a map; a missing one becomes a map.
+fn child<'a>(map: &'a mut Map, segment: &Segment) -> &'a mut Value {
+    if !map.contains_key(&segment.name) {
+        map.insert(segment.name.clone(), Map::new());
+    }
+    map.slot(segment.name.clone())
 }
 
 /// Takes the value at `path` out.

@@ -2,7 +2,10 @@
 //!
 //! Almost every map of a log event has a handful of keys, and comparing those one after the other beats hashing
 //! them. A map that outgrows [`SCAN_LIMIT`] switches to a hash index, so that a hostile document with a hundred
-//! thousand keys costs linear and not quadratic time.
+//! thousand keys costs linear and not quadratic time. A map that many events have in common (the host of an input)
+//! can be shared; it becomes an event's own when that event changes it.
+
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -19,6 +22,7 @@ pub struct Map(Repr);
 enum Repr {
     Scanned(Vec<(Text, Value)>),
     Indexed(Box<IndexMap<Text, Value>>),
+    Shared(Arc<Map>),
 }
 
 impl Map {
@@ -36,11 +40,38 @@ impl Map {
         }
     }
 
+    /// A map of these fields, whose names all differ.
+    pub fn from_unique(fields: Vec<(Text, Value)>) -> Self {
+        debug_assert!(fields.iter().enumerate().all(|(i, (k, _))| fields[..i].iter().all(|(other, _)| other != k)));
+        let mut map = Self(Repr::Scanned(fields));
+        if map.len() > SCAN_LIMIT {
+            map.index();
+        }
+        map
+    }
+
+    /// This map, in a form that costs nothing to clone until a clone is changed.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self(Repr::Shared(Arc::new(self)))
+    }
+
+    /// Makes a shared map its own, to change it.
+    #[inline]
+    fn own(&mut self) -> &mut Repr {
+        if let Repr::Shared(map) = &self.0 {
+            let own = Self::clone(map);
+            *self = own;
+        }
+        &mut self.0
+    }
+
     /// Number of fields.
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Scanned(list) => list.len(),
             Repr::Indexed(map) => map.len(),
+            Repr::Shared(map) => map.len(),
         }
     }
 
@@ -52,16 +83,18 @@ impl Map {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match &self.0 {
-            Repr::Scanned(list) => list.iter().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+            Repr::Scanned(list) => list.iter().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
+            Repr::Shared(map) => map.get(key),
         }
     }
 
     /// The value of `key`, to change in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        match &mut self.0 {
-            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| k.as_str() == key).map(|(_, v)| v),
+        match self.own() {
+            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get_mut(key),
+            Repr::Shared(_) => None,
         }
     }
 
@@ -73,46 +106,61 @@ impl Map {
     /// Sets `key`, in its old place if it was there, else at the end. Returns the old value.
     pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
-        match &mut self.0 {
+        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
+            self.index();
+        }
+        match self.own() {
             Repr::Scanned(list) => {
-                if let Some((_, old)) = list.iter_mut().find(|(k, _)| *k == key) {
+                if let Some((_, old)) = list.iter_mut().find(|(k, _)| same(k, &key)) {
                     return Some(std::mem::replace(old, value));
                 }
-                if list.len() < SCAN_LIMIT {
-                    list.push((key, value));
-                } else {
-                    let mut map: IndexMap<Text, Value> = std::mem::take(list).into_iter().collect();
-                    map.insert(key, value);
-                    self.0 = Repr::Indexed(Box::new(map));
-                }
+                list.push((key, value));
                 None
             }
             Repr::Indexed(map) => map.insert(key, value),
+            Repr::Shared(_) => None,
         }
     }
 
-    /// The value of `key`; when it is missing, `default()` is put at the end first.
-    pub fn get_or_insert_with(&mut self, key: &Text, default: impl FnOnce() -> Value) -> &mut Value {
-        if !self.contains_key(key) {
-            self.insert(key.clone(), default());
+    /// The place of `key`, to put a value into; null when the key is new.
+    pub fn slot(&mut self, key: Text) -> &mut Value {
+        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
+            self.index();
+        }
+        if matches!(self.0, Repr::Shared(_)) {
+            self.own();
         }
         match &mut self.0 {
             Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| k == key).unwrap_or(0);
+                let at = list.iter().position(|(k, _)| same(k, &key)).unwrap_or_else(|| {
+                    list.push((key, Value::Null));
+                    list.len() - 1
+                });
                 &mut list[at].1
             }
-            Repr::Indexed(map) => map.entry(key.clone()).or_insert(Value::Null),
+            Repr::Indexed(map) => map.entry(key).or_default(),
+            Repr::Shared(map) => Arc::make_mut(map).slot(key),
+        }
+    }
+
+    /// From a scanned list to a hash index.
+    #[cold]
+    fn index(&mut self) {
+        if let Repr::Scanned(list) = &mut self.0 {
+            let map: IndexMap<Text, Value> = std::mem::take(list).into_iter().collect();
+            self.0 = Repr::Indexed(Box::new(map));
         }
     }
 
     /// Takes `key` out; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        match &mut self.0 {
+        match self.own() {
             Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| k.as_str() == key)?;
+                let at = list.iter().position(|(k, _)| same(k, key))?;
                 Some(list.remove(at).1)
             }
             Repr::Indexed(map) => map.shift_remove(key),
+            Repr::Shared(_) => None,
         }
     }
 
@@ -123,18 +171,23 @@ impl Map {
 
     /// Fields in insertion order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> {
-        let (list, map) = match &self.0 {
-            Repr::Scanned(list) => (Some(list.iter()), None),
-            Repr::Indexed(map) => (None, Some(map.iter())),
-        };
-        Iter { list, map }
+        self.fields()
+    }
+
+    fn fields(&self) -> Iter<'_> {
+        match &self.0 {
+            Repr::Scanned(list) => Iter { list: Some(list.iter()), map: None },
+            Repr::Indexed(map) => Iter { list: None, map: Some(map.iter()) },
+            Repr::Shared(map) => map.fields(),
+        }
     }
 
     /// Fields in insertion order, values to change in place.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Text, &mut Value)> {
-        let (list, map) = match &mut self.0 {
+        let (list, map) = match self.own() {
             Repr::Scanned(list) => (Some(list.iter_mut().map(|(k, v)| (&*k, v))), None),
             Repr::Indexed(map) => (None, Some(map.iter_mut())),
+            Repr::Shared(_) => (None, None),
         };
         list.into_iter().flatten().chain(map.into_iter().flatten())
     }
@@ -143,6 +196,13 @@ impl Map {
     pub fn keys(&self) -> impl Iterator<Item = &Text> {
         self.iter().map(|(k, _)| k)
     }
+}
+
+/// Equality of names. Nearly all of them differ in length or first byte, which is seen without a call.
+#[inline]
+fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    a.len() == b.len() && a.first() == b.first() && a == b
 }
 
 struct Iter<'a> {
@@ -209,10 +269,12 @@ impl IntoIterator for Map {
         std::iter::Flatten<std::option::IntoIter<indexmap::map::IntoIter<Text, Value>>>,
     >;
 
-    fn into_iter(self) -> Self::IntoIter {
+    fn into_iter(mut self) -> Self::IntoIter {
+        self.own();
         let (list, map) = match self.0 {
             Repr::Scanned(list) => (Some(list.into_iter()), None),
             Repr::Indexed(map) => (None, Some(map.into_iter())),
+            Repr::Shared(_) => (None, None),
         };
         list.into_iter().flatten().chain(map.into_iter().flatten())
     }

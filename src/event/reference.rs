@@ -149,6 +149,13 @@ impl FieldRef {
     }
 }
 
+/// The top-level field without a name: the stand-in for a required reference that is missing.
+impl Default for FieldRef {
+    fn default() -> Self {
+        Self::top("")
+    }
+}
+
 impl std::fmt::Display for FieldRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)

@@ -4,7 +4,7 @@ use super::time_format::{JavaFormat, JodaFormat};
 use super::{EscapeStyle, Event, FieldRef, Root, Text, Timestamp, Value, text_form};
 
 /// A template with its references and time formats already parsed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Template {
     source: Text,
     parts: Vec<Part>,

@@ -69,7 +69,7 @@ fn write_scalar(value: &Value, out: &mut Vec<u8>) {
         Value::Integer(n) => out.extend_from_slice(itoa::Buffer::new().format(*n).as_bytes()),
         Value::Float(f) => write_java_double(*f, out),
         Value::BigInteger(n) => out.extend_from_slice(n.to_string().as_bytes()),
-        Value::Decimal(d) => out.extend_from_slice(d.to_string().as_bytes()),
+        Value::Decimal(d) => d.write(out),
         Value::String(s) => out.extend_from_slice(s.as_bytes()),
         Value::Timestamp(at) => at.write_iso(out),
     }
@@ -158,6 +158,16 @@ pub fn write_ruby_float(f: f64, plain_below: i32, out: &mut Vec<u8>) {
     write_scientific(&digits, out);
     out.extend_from_slice(if exponent < 0 { b"e-" } else { b"e+" });
     out.extend_from_slice(format!("{:02}", exponent.abs()).as_bytes());
+}
+
+/// Ruby's `to_s`, the text that filters see of a value that is none: null is empty, text as is, the rest as
+/// [`write_inspect`].
+pub fn write_ruby(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::String(s) => out.extend_from_slice(s.as_bytes()),
+        other => write_inspect(other, out),
+    }
 }
 
 /// Ruby 3.4's `inspect`: `{"a" => [1, nil, "x"]}`, timestamps bare.

@@ -156,7 +156,7 @@ fn an_unreadable_segment_is_passed_over() {
     let q = Queue::new();
     q.file("1.log", &five());
     q.file("2.log", &segment(&[entry("next", at(T))]));
-    fs::set_permissions(q.dir.join("1.log"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(q.dir.join("1.log"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(q.dir.join("1.log")).is_ok() {
         eprintln!("skipped: this user may read every file");
         return;

@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::event::{Decimal, Map, Text, Value};
+use crate::event::{Decimal, Map, Text, Value, piece};
 
 /// Deepest nesting of lists and objects; the limit that Logstash's parser has.
 const DEEPEST: usize = 1000;
@@ -51,7 +51,9 @@ impl<'a> Reader<'a> {
         if self.at == self.bytes.len() {
             return Ok(None);
         }
-        self.value(0).map(Some)
+        let mut value = Value::Null;
+        self.value(0, &mut value)?;
+        Ok(Some(value))
     }
 
     /// Bytes read so far.
@@ -73,21 +75,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
+    /// Reads a value into its place. Values are built where they stay: moving them through results costs more than
+    /// reading them.
+    fn value(&mut self, depth: usize, slot: &mut Value) -> Result<(), JsonError> {
         match self.peek() {
-            Some(b'"') => self.string().map(Value::String),
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.array(depth),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
+            Some(b'"') => {
+                let mut text = Text::new();
+                self.string(&mut text)?;
+                *slot = Value::String(text);
+                Ok(())
+            }
+            Some(b'{') => self.object(depth, slot),
+            Some(b'[') => self.array(depth, slot),
+            Some(b'-' | b'0'..=b'9') => self.number(slot),
+            Some(b't') => self.word("true", Value::Bool(true), slot),
+            Some(b'f') => self.word("false", Value::Bool(false), slot),
+            Some(b'n') => self.word("null", Value::Null, slot),
             Some(_) => self.fail("expected a JSON value"),
             None => self.fail("unexpected end of text"),
         }
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, JsonError> {
+    fn word(&mut self, word: &str, value: Value, slot: &mut Value) -> Result<(), JsonError> {
         if !self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
             return self.fail("expected a JSON value");
         }
@@ -95,33 +104,35 @@ impl<'a> Reader<'a> {
         if self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return self.fail("expected a JSON value");
         }
-        Ok(value)
+        *slot = value;
+        Ok(())
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value, JsonError> {
+    fn object(&mut self, depth: usize, slot: &mut Value) -> Result<(), JsonError> {
         if depth >= DEEPEST {
             return self.fail("nested too deeply");
         }
+        *slot = Value::Map(Map::new());
+        let Value::Map(map) = slot else { return Ok(()) };
         self.at += 1;
-        let mut map = Map::new();
         self.skip_blanks();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Map(map));
+            return Ok(());
         }
         loop {
             if self.peek() != Some(b'"') {
                 return self.fail("expected a string as key");
             }
-            let key = self.string()?;
+            let mut key = Text::new();
+            self.string(&mut key)?;
             self.skip_blanks();
             if self.peek() != Some(b':') {
                 return self.fail("expected `:`");
             }
             self.at += 1;
             self.skip_blanks();
-            let value = self.value(depth + 1)?;
-            map.insert(key, value);
+            self.value(depth + 1, map.slot(key))?;
             self.skip_blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -131,22 +142,26 @@ impl<'a> Reader<'a> {
             self.skip_blanks();
         }
         self.at += 1;
-        Ok(Value::Map(map))
+        Ok(())
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, JsonError> {
+    fn array(&mut self, depth: usize, slot: &mut Value) -> Result<(), JsonError> {
         if depth >= DEEPEST {
             return self.fail("nested too deeply");
         }
+        *slot = Value::Array(Vec::new());
+        let Value::Array(list) = slot else { return Ok(()) };
         self.at += 1;
-        let mut list = Vec::new();
         self.skip_blanks();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Array(list));
+            return Ok(());
         }
         loop {
-            list.push(self.value(depth + 1)?);
+            list.push(Value::Null);
+            if let Some(last) = list.last_mut() {
+                self.value(depth + 1, last)?;
+            }
             self.skip_blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -156,24 +171,25 @@ impl<'a> Reader<'a> {
             self.skip_blanks();
         }
         self.at += 1;
-        Ok(Value::Array(list))
+        Ok(())
     }
 
-    fn string(&mut self) -> Result<Text, JsonError> {
+    fn string(&mut self, slot: &mut Text) -> Result<(), JsonError> {
         self.at += 1;
         let start = self.at;
         self.at += plain_prefix(self.bytes.get(start..).unwrap_or_default());
         if self.peek() == Some(b'"') {
-            let text = self.slice(start, self.at);
+            *slot = self.slice(start, self.at);
             self.at += 1;
-            return Ok(text);
+            return Ok(());
         }
-        self.escaped_string(start)
+        *slot = self.escaped_string(start)?;
+        Ok(())
     }
 
     /// A piece of the text, shared when it is long. Ends stand next to ASCII bytes, so they are character borders.
     fn slice(&self, start: usize, end: usize) -> Text {
-        self.text.try_slice(start..end).unwrap_or_default()
+        piece(self.text, start..end)
     }
 
     fn escaped_string(&mut self, start: usize) -> Result<Text, JsonError> {
@@ -245,7 +261,7 @@ impl<'a> Reader<'a> {
         Ok(unit)
     }
 
-    fn number(&mut self) -> Result<Value, JsonError> {
+    fn number(&mut self, slot: &mut Value) -> Result<(), JsonError> {
         let start = self.at;
         let negative = self.peek() == Some(b'-');
         self.at += usize::from(negative);
@@ -263,26 +279,24 @@ impl<'a> Reader<'a> {
             return self.fail("a number cannot start with 0");
         }
         if matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
-            return self.fraction(start);
+            return self.fraction(start, slot);
         }
         if self.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
             return self.fail("unexpected letter after a number");
         }
-        if digits <= 18 {
+        *slot = if digits <= 18 {
             let n = magnitude as i64;
-            return Ok(Value::Integer(if negative { -n } else { n }));
-        }
-        let text = self.number_text(start)?;
-        match text.parse::<i64>() {
-            Ok(n) => Ok(Value::Integer(n)),
-            Err(_) => match text.parse::<BigInt>() {
-                Ok(n) => Ok(Value::BigInteger(Box::new(n))),
-                Err(_) => self.fail("not a number"),
-            },
-        }
+            Value::Integer(if negative { -n } else { n })
+        } else {
+            match self.number_text(start)?.parse::<BigInt>() {
+                Ok(n) => Value::from_big(n),
+                Err(_) => return self.fail("not a number"),
+            }
+        };
+        Ok(())
     }
 
-    fn fraction(&mut self, start: usize) -> Result<Value, JsonError> {
+    fn fraction(&mut self, start: usize, slot: &mut Value) -> Result<(), JsonError> {
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
@@ -300,12 +314,11 @@ impl<'a> Reader<'a> {
         let text = self.number_text(start)?;
         let value = match self.numbers {
             Numbers::Double => text.parse().ok().map(Value::Float),
-            Numbers::Decimal => Decimal::parse(&text).map(Value::Decimal),
+            Numbers::Decimal => Decimal::parse(text).map(Value::Decimal),
         };
-        match value {
-            Some(value) => Ok(value),
-            None => self.fail("number out of range"),
-        }
+        let Some(value) = value else { return self.fail("number out of range") };
+        *slot = value;
+        Ok(())
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {

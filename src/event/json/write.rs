@@ -30,7 +30,7 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
             out.push(b'"');
         }
         Value::BigInteger(n) => out.extend_from_slice(n.to_string().as_bytes()),
-        Value::Decimal(d) => out.extend_from_slice(d.to_string().as_bytes()),
+        Value::Decimal(d) => d.write(out),
         Value::String(s) => write_string(s, out),
         Value::Timestamp(at) => {
             out.push(b'"');

@@ -1,0 +1,157 @@
+//! Run mode: settings, then checks of the machine, then the pipelines; or with `-t` a check of them all.
+
+use super::flags::Invocation;
+use super::pipelines::{self, Job};
+use super::{FAILED, OK, crash, print, report, say, usage_error};
+use crate::config::Variables;
+use crate::config::diagnostic::{Diagnostic, Diagnostics, Level};
+use crate::config::source::Sources;
+use crate::logging::Logging;
+use crate::pipeline::{Prepared, Shared};
+use crate::settings::directories::DataDirectory;
+use crate::settings::{self, LoadError, Loaded, PipelineSettings, Settings};
+use crate::version;
+
+/// Runs, or checks; gives the exit code.
+pub(super) fn run(invocation: &Invocation) -> u8 {
+    let variables = Variables::from_environment();
+    let color = invocation.color.unwrap_or_else(report::color_wanted);
+    match settings::load(&invocation.values, &variables) {
+        Ok(loaded) if loaded.settings.config_test => check(&loaded, &invocation.warnings, &variables, color),
+        Ok(loaded) => start(loaded, &invocation.warnings, &variables),
+        Err(LoadError::Usage(message)) => usage_error(&message),
+        Err(LoadError::Invalid { diagnostics, sources }) => {
+            say(&report::text(&diagnostics, &sources, color));
+            let counts = report::counts(&diagnostics);
+            say(&format!("ERROR: Your settings are invalid: {counts}\n"));
+            if invocation.values.bool("config.test_and_exit") {
+                print(&format!("Configuration INVALID: {counts}\n"));
+            }
+            FAILED
+        }
+    }
+}
+
+/// `-t`: every pipeline is checked, and every mistake told.
+fn check(loaded: &Loaded, warnings: &[String], variables: &Variables, color: bool) -> u8 {
+    warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
+    say(&report::text(&loaded.diagnostics, &loaded.sources, color));
+    let shared = pipelines::shared(&loaded.settings, variables);
+    let mut all = loaded.diagnostics.clone();
+    for pipeline in &loaded.pipelines {
+        // Pipelines may share a wrong value; one cause is one error.
+        let told = |fault: &Diagnostic| all.0.iter().any(|d| d.span == fault.span && d.message == fault.message);
+        let faults = Diagnostics(pipeline.faults.iter().filter(|fault| !told(fault)).cloned().collect());
+        say(&report::text(&faults, &loaded.sources, color));
+        let Prepared { diagnostics, sources, .. } = pipelines::check(pipeline, &shared);
+        say(&report::text(&diagnostics, &sources, color));
+        all.0.extend(faults.0.into_iter().chain(diagnostics.0));
+    }
+    if all.has_errors() {
+        print(&format!("Configuration INVALID: {}\n", report::counts(&all)));
+        return FAILED;
+    }
+    print("Configuration OK\n")
+}
+
+fn start(loaded: Loaded, warnings: &[String], variables: &Variables) -> u8 {
+    let Loaded { settings, pipelines, diagnostics, sources } = loaded;
+    crash::write_files_to(settings.path_logs.clone());
+    let logging = match Logging::start(&settings.log) {
+        Ok(logging) => logging,
+        Err(error) => return failed(&error.to_string()),
+    };
+    tracing::info!(target: "logstash.runner",
+        { logstash.version = version::LOGSTASH, spillway.version = version::SPILLWAY }, "Starting Logstash");
+    for warning in warnings {
+        tracing::warn!(target: "logstash.runner", "{warning}");
+    }
+    log_all(&diagnostics, &sources);
+    let ran = open_data(&settings).and_then(|data| {
+        let shared = pipelines::shared(&settings, variables);
+        let (pipelines, broken) = prepare(&pipelines, &sources, &shared);
+        pipelines::run(Job { settings, pipelines, broken, data, logging: logging.clone() })
+    });
+    let code = ran.unwrap_or_else(|message| {
+        tracing::error!(target: "logstash.runner", fatal = true, "{message}");
+        FAILED
+    });
+    if code == OK {
+        tracing::info!(target: "logstash.runner", "Logstash shut down.");
+    }
+    logging.finish();
+    code
+}
+
+/// Checks of the machine that come before anything runs.
+fn open_data(settings: &Settings) -> Result<DataDirectory, String> {
+    check_user(settings.allow_superuser, rustix::process::geteuid().is_root())?;
+    DataDirectory::open(&settings.path_data).map_err(|error| error.to_string())
+}
+
+fn check_user(allowed: Option<bool>, is_root: bool) -> Result<(), String> {
+    match allowed {
+        _ if !is_root => {}
+        Some(false) => {
+            return Err("Spillway cannot be run as superuser, because `allow_superuser` is false: \
+                        run it as another user, or set `allow_superuser: true`"
+                .into());
+        }
+        Some(true) => tracing::warn!(target: "logstash.runner",
+            "NOTICE: Allowing Spillway to run as superuser is heavily discouraged as it poses a security risk."),
+        None => tracing::warn!(target: "logstash.runner",
+            "Spillway runs as superuser, which it does not need: run it as another user, or set `allow_superuser`"),
+    }
+    Ok(())
+}
+
+/// The pipelines that can start, and the ids of those that cannot: each stands for itself.
+fn prepare(pipelines: &[PipelineSettings], sources: &Sources, shared: &Shared) -> (Vec<Prepared>, Vec<String>) {
+    let (mut sound, mut broken) = (Vec::new(), Vec::new());
+    for pipeline in pipelines {
+        let _span = tracing::error_span!("pipeline", pipeline.id = pipeline.id).entered();
+        log_all(&Diagnostics(pipeline.faults.clone()), sources);
+        let prepared = pipelines::check(pipeline, shared);
+        if !prepared.files.is_empty() {
+            let names: Vec<_> = prepared.files.iter().map(|file| file.display().to_string()).collect();
+            tracing::info!(target: "logstash.config.source", "Reading config files: {}", names.join(", "));
+        }
+        log_all(&prepared.diagnostics, &prepared.sources);
+        if pipeline.faults.is_empty() && !prepared.diagnostics.has_errors() {
+            sound.push(prepared);
+        } else {
+            broken.push(pipeline.id.clone());
+        }
+    }
+    (sound, broken)
+}
+
+fn log_all(diagnostics: &Diagnostics, sources: &Sources) {
+    for diagnostic in &diagnostics.0 {
+        let (line, code) = (report::line(diagnostic, sources), diagnostic.code);
+        match diagnostic.level {
+            Level::Error => tracing::error!(target: "logstash.agent", code, "{line}"),
+            Level::Warning => tracing::warn!(target: "logstash.agent", code, "{line}"),
+            Level::Note => tracing::info!(target: "logstash.agent", code, "{line}"),
+        }
+    }
+}
+
+/// Logging could not be started: standard error is all there is.
+fn failed(message: &str) -> u8 {
+    say(&format!("ERROR: {message}\n"));
+    FAILED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_user;
+
+    #[test]
+    fn root_is_refused_only_when_somebody_said_so() {
+        assert!(check_user(Some(false), true).is_err());
+        for (allowed, is_root) in [(Some(false), false), (Some(true), true), (None, true), (None, false)] {
+            assert!(check_user(allowed, is_root).is_ok(), "{allowed:?} {is_root}");
+        }
+    }
+}

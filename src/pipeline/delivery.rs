@@ -1,0 +1,125 @@
+//! The output section at work on one batch: who gets what, retries, and dead letters.
+
+use std::time::Duration;
+
+use super::Lease;
+use super::batch::Selection;
+use super::filtering::Filtering;
+use super::plan::{OutputSlot, Step};
+use crate::event::Event;
+use crate::plugins::{Delivery, GivenBack, OutputBatch, Sent, Stop};
+
+/// First and longest wait before an output is offered an event again.
+const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// Hands each output the events that lead to it, in config order.
+pub(super) async fn deliver(
+    filtering: &Filtering<'_>,
+    events: &mut [Event],
+    lease: &Lease,
+    stop: &Stop,
+) -> Result<(), GivenBack> {
+    let outputs = &filtering.plan.outputs;
+    let mut targets: Vec<Selection> = vec![Selection::new(); outputs.len()];
+    let all: Selection = (0..events.len() as u32).collect();
+    route(filtering, &filtering.plan.output_steps, events, &all, &mut targets);
+    for (slot, target) in outputs.iter().zip(&targets) {
+        let live = target.iter().filter_map(|&at| events.get(at as usize)).filter(|e| !e.is_cancelled());
+        let events: Vec<&Event> = live.collect();
+        if !events.is_empty() {
+            offer(slot, events, lease, stop).await?;
+        }
+    }
+    Ok(())
+}
+
+fn route(
+    filtering: &Filtering<'_>,
+    steps: &[Step],
+    events: &mut [Event],
+    selection: &Selection,
+    targets: &mut [Selection],
+) {
+    for step in steps {
+        let branch = match step {
+            Step::Plugin(at) => {
+                if let Some(target) = targets.get_mut(*at) {
+                    target.extend_from_slice(selection);
+                }
+                continue;
+            }
+            Step::Branch(branch) => branch,
+        };
+        let mut rest = selection.clone();
+        for arm in &branch.arms {
+            let mut taken = Selection::new();
+            rest.retain(|&at| {
+                let Some(event) = events.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { return false };
+                match arm.condition.evaluate(event) {
+                    Ok(true) => taken.push(at),
+                    Ok(false) => return true,
+                    Err(error) => filtering.condition_failed(arm, event, &error.to_string()),
+                }
+                false
+            });
+            route(filtering, &arm.body, events, &taken, targets);
+        }
+        route(filtering, &branch.otherwise, events, &rest, targets);
+    }
+}
+
+/// Offers events to an output until each one is delivered or dead.
+async fn offer<'e>(slot: &OutputSlot, mut events: Vec<&'e Event>, lease: &Lease, stop: &Stop) -> Result<(), GivenBack> {
+    let metrics = &slot.info.metrics;
+    let count = events.len() as u64;
+    metrics.events_in.add(count);
+    let _running = metrics.duration.start();
+    let mut wait = RETRY_AFTER.0;
+    loop {
+        let deliveries = slot.output.write(&OutputBatch { events: &events, lease }, stop).await?;
+        if deliveries.is_all() {
+            break;
+        }
+        let mut again: Vec<(usize, &'e Event)> = Vec::new();
+        let mut why = String::new();
+        for (at, delivery) in deliveries.exceptions() {
+            let Some(&event) = events.get(at) else { continue };
+            match delivery {
+                Delivery::Delivered => {}
+                Delivery::Dead(reason) => bury(slot, event, &reason)?,
+                Delivery::Retry(reason) => {
+                    why = reason;
+                    again.push((at, event));
+                }
+            }
+        }
+        if again.is_empty() {
+            break;
+        }
+        again.sort_by_key(|(at, _)| *at);
+        events = again.into_iter().map(|(_, event)| event).collect();
+        tracing::warn!(target: "spillway.output", { plugin.id = %slot.info.label(), count = events.len() },
+            "the {} output could not deliver, next try in {} s: {why}", slot.info.name, wait.as_secs());
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = stop.cancelled() => return Err(GivenBack),
+        }
+        wait = (wait * 2).min(RETRY_AFTER.1);
+    }
+    metrics.events_out.add(count);
+    Ok(())
+}
+
+fn bury(slot: &OutputSlot, event: &Event, reason: &str) -> Result<(), GivenBack> {
+    match slot.dead_letters.send(event, reason) {
+        Sent::Stored => Ok(()),
+        // Counted by the queue, which also keeps the last error.
+        Sent::Refused => Ok(()),
+        Sent::Skipped => {
+            tracing::warn!(target: "spillway.output", { plugin.id = %slot.info.label() },
+                "event dropped, the dead letter queue did not take it: {reason}");
+            Ok(())
+        }
+        Sent::NotStored => Err(GivenBack),
+    }
+}

@@ -1,0 +1,213 @@
+//! The filter section at work on one batch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::batch::{FilterBatch, Selection};
+use super::plan::{FilterSlot, Plan, Step, StepArm, StepBranch};
+use crate::event::Event;
+use crate::metrics::PipelineMetrics;
+use crate::plugins::{DeadLetterQueue, Sent};
+
+/// A flush that travels with a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// Every five seconds, for filters with `periodic_flush`.
+    Periodic,
+    /// Once, after the last event.
+    Last,
+}
+
+/// Runs filters and conditions of a plan.
+pub struct Filtering<'p> {
+    /// The compiled pipeline.
+    pub plan: &'p Plan,
+    /// Takes events whose condition cannot be evaluated.
+    pub dead_letters: &'p DeadLetterQueue,
+    /// Counts them.
+    pub metrics: &'p PipelineMetrics,
+}
+
+impl Filtering<'_> {
+    /// Runs a batch through all filters and returns what comes out, in order. With `ordered`, each event passes the
+    /// whole section before the next one starts.
+    pub fn run(&self, events: Vec<Event>, flush: Option<Flush>, ordered: bool) -> Vec<Event> {
+        if !ordered {
+            return self.run_together(events, flush);
+        }
+        let mut out = Vec::with_capacity(events.len());
+        for event in events {
+            out.append(&mut self.run_together(vec![event], None));
+        }
+        if flush.is_some() {
+            out.append(&mut self.run_together(Vec::new(), flush));
+        }
+        out
+    }
+
+    fn run_together(&self, mut arena: Vec<Event>, flush: Option<Flush>) -> Vec<Event> {
+        if self.plan.filter_steps.is_empty() {
+            return arena;
+        }
+        let count = arena.len();
+        let mut selection: Selection = (0..count as u32).collect();
+        for step in &self.plan.filter_steps {
+            self.step(step, &mut arena, &mut selection, flush);
+            // Only here nobody has to find the cancelled events again to restore the order of a joined branch.
+            selection.retain(|&at| arena.get(at as usize).is_some_and(|e| !e.is_cancelled()));
+        }
+        if arena.len() == count {
+            arena.retain(|event| !event.is_cancelled());
+            return arena;
+        }
+        let mut arena: Vec<Option<Event>> = arena.into_iter().map(Some).collect();
+        selection.into_iter().filter_map(|at| arena.get_mut(at as usize)?.take()).collect()
+    }
+
+    fn steps(&self, steps: &[Step], arena: &mut Vec<Event>, selection: &mut Selection, flush: Option<Flush>) {
+        for step in steps {
+            self.step(step, arena, selection, flush);
+        }
+    }
+
+    fn step(&self, step: &Step, arena: &mut Vec<Event>, selection: &mut Selection, flush: Option<Flush>) {
+        match step {
+            Step::Branch(branch) => self.branch(branch, arena, selection, flush),
+            Step::Plugin(at) => {
+                let Some(slot) = self.plan.filters.get(*at) else { return };
+                if !selection.is_empty() {
+                    self.filter(slot, arena, selection);
+                }
+                if let Some(flush) = flush {
+                    flush_filter(slot, flush, arena, selection);
+                }
+            }
+        }
+    }
+
+    fn filter(&self, slot: &FilterSlot, arena: &mut Vec<Event>, selection: &mut Selection) {
+        let before = live(arena, selection);
+        if before == 0 {
+            return;
+        }
+        slot.info.metrics.events_in.add(before as u64);
+        {
+            let _running = slot.info.metrics.duration.start();
+            let mut started = 0;
+            while !call(slot, arena, selection, &mut started) {}
+        }
+        slot.info.metrics.events_out.add(live(arena, selection) as u64);
+    }
+
+    fn branch(&self, branch: &StepBranch, arena: &mut Vec<Event>, selection: &mut Selection, flush: Option<Flush>) {
+        let known = arena.len();
+        let mut rest: Option<Selection> = None;
+        let mut taken_by_arms: Vec<Selection> = Vec::new();
+        let last = branch.arms.len() - usize::from(branch.otherwise.is_empty());
+        for (n, arm) in branch.arms.iter().enumerate() {
+            let mut left = Selection::new();
+            let mut taken = Selection::new();
+            for &at in rest.as_ref().unwrap_or(selection) {
+                let Some(event) = arena.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { continue };
+                match arm.condition.evaluate(event) {
+                    Ok(true) => taken.push(at),
+                    Ok(false) if n < last => left.push(at),
+                    Ok(false) => {}
+                    Err(error) => self.condition_failed(arm, event, &error.to_string()),
+                }
+            }
+            rest = Some(left);
+            if !taken.is_empty() || flush.is_some() {
+                self.steps(&arm.body, arena, &mut taken, flush);
+                taken_by_arms.push(taken);
+            }
+        }
+        if let Some(mut taken) =
+            rest.filter(|rest| !branch.otherwise.is_empty() && (!rest.is_empty() || flush.is_some()))
+        {
+            self.steps(&branch.otherwise, arena, &mut taken, flush);
+            taken_by_arms.push(taken);
+        }
+        if arena.len() > known {
+            *selection = join(selection, taken_by_arms, known);
+        }
+    }
+
+    /// The event leaves the pipeline; the others of its batch go on.
+    pub(super) fn condition_failed(&self, arm: &StepArm, event: &mut Event, error: &str) {
+        self.metrics.condition_errors.add(1);
+        let StepArm { place, condition, .. } = arm;
+        let reason = format!(
+            "condition evaluation error, {error} (line {}, column {} of {}: if {})",
+            place.line,
+            place.column,
+            place.file,
+            condition.source()
+        );
+        let sent = self.dead_letters.send(event, "if-statement", "if-statement", &reason);
+        event.cancel();
+        let became = match sent {
+            Sent::Stored => "Failing event was sent to dead letter queue",
+            Sent::Skipped | Sent::Refused => "Event was dropped, enable debug logging to see its content",
+            Sent::NotStored => "The dead letter queue could not take it, its batch is not acknowledged",
+        };
+        tracing::warn!(target: "spillway.condition", place = %place, "{reason}. {became}.");
+    }
+}
+
+/// Calls the filter from event `started` on. `false` when it broke on one event and there are more.
+fn call(slot: &FilterSlot, arena: &mut Vec<Event>, selection: &mut Selection, started: &mut usize) -> bool {
+    let from = *started;
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        slot.filter.filter(&mut FilterBatch::new(arena, selection, &slot.on_match, started));
+    }));
+    if outcome.is_ok() {
+        return true;
+    }
+    let broken = if *started > from { *started - 1..*started } else { from..selection.len() };
+    *started = broken.end;
+    let tag = format!("_{}_error", slot.info.name);
+    for &at in selection.get(broken).unwrap_or_default() {
+        if let Some(event) = arena.get_mut(at as usize) {
+            event.tag(&tag);
+        }
+    }
+    tracing::error!(target: "spillway.filter", { plugin.id = %slot.info.id },
+        "the {} filter broke on an event, which goes on with the tag {tag}", slot.info.name);
+    *started >= selection.len()
+}
+
+fn live(arena: &[Event], selection: &Selection) -> usize {
+    selection.iter().filter(|&&at| arena.get(at as usize).is_some_and(|e| !e.is_cancelled())).count()
+}
+
+fn flush_filter(slot: &FilterSlot, flush: Flush, arena: &mut Vec<Event>, selection: &mut Selection) {
+    let due = flush == Flush::Last || slot.on_match.periodic_flush;
+    if !due || !slot.filter.flushes() {
+        return;
+    }
+    let events = slot.filter.flush(flush == Flush::Last);
+    slot.info.metrics.events_out.add(events.len() as u64);
+    for event in events {
+        selection.push(arena.len() as u32);
+        arena.push(event);
+    }
+}
+
+/// Puts the events of all arms back into the order of `before`; events made inside an arm (at `known` and above in
+/// the arena) stay behind the one they came from.
+fn join(before: &Selection, arms: Vec<Selection>, known: usize) -> Selection {
+    let mut arms: Vec<_> = arms.into_iter().map(|arm| arm.into_iter().peekable()).collect();
+    let mut joined = Selection::with_capacity(before.len() + 8);
+    for &at in before {
+        joined.push(at);
+        let from = arms.iter_mut().position(|arm| arm.peek() == Some(&at));
+        let Some(arm) = from.and_then(|from| arms.get_mut(from)) else { continue };
+        arm.next();
+        while let Some(made) = arm.next_if(|&made| made as usize >= known) {
+            joined.push(made);
+        }
+    }
+    // What is left was flushed out of an arm.
+    joined.extend(arms.into_iter().flatten());
+    joined
+}

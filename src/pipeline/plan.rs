@@ -1,0 +1,272 @@
+//! From the syntax tree to plugins that are ready to run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::config::ast::{Config, Node, PluginBlock, PluginKind};
+use crate::config::condition::Condition;
+use crate::config::diagnostic::{Diagnostic, Diagnostics};
+use crate::config::source::{Place, Sources, Span};
+use crate::event::EscapeStyle;
+use crate::metrics::{PluginInfo, PluginMetrics};
+use crate::plugins::common::{self, Decoration, OnMatch};
+use crate::plugins::{Context, DeadLetterQueue, DeadLetters, Ecs, Filter, Input, Options, Output, registry};
+
+/// What a pipeline gives to all of its plugins.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Id of the pipeline.
+    pub pipeline_id: Arc<str>,
+    /// `pipeline.ecs_compatibility`.
+    pub ecs: Ecs,
+    /// `config.field_reference.escape_style`.
+    pub escape_style: EscapeStyle,
+    /// `path.data`.
+    pub path_data: std::path::PathBuf,
+    /// Name of this machine.
+    pub host: Arc<str>,
+    /// The pipeline's dead letter queue.
+    pub dead_letters: DeadLetterQueue,
+}
+
+/// A compiled pipeline.
+pub struct Compiled {
+    /// Inputs in config order. Each belongs to one task.
+    pub inputs: Vec<InputSlot>,
+    /// What all workers share.
+    pub plan: Plan,
+}
+
+/// Filters and outputs of a pipeline, and how events get from one to the next.
+pub struct Plan {
+    /// Filters in config order; the steps say how events get there.
+    pub filters: Vec<FilterSlot>,
+    /// The filter section.
+    pub filter_steps: Vec<Step>,
+    /// Outputs in config order; the steps say how events get there.
+    pub outputs: Vec<OutputSlot>,
+    /// The output section.
+    pub output_steps: Vec<Step>,
+    /// Changes when the configuration does: 64 hex digits.
+    pub hash: String,
+}
+
+/// An input that is ready to run.
+pub struct InputSlot {
+    /// Who it is.
+    pub info: PluginInfo,
+    /// The plugin.
+    pub input: Box<dyn Input>,
+    /// Its common options.
+    pub decoration: Decoration,
+}
+
+/// A filter that is ready to run.
+pub struct FilterSlot {
+    /// Who it is.
+    pub info: PluginInfo,
+    /// The plugin.
+    pub filter: Box<dyn Filter>,
+    /// Its common options.
+    pub on_match: OnMatch,
+}
+
+/// An output that is ready to run.
+pub struct OutputSlot {
+    /// Who it is.
+    pub info: PluginInfo,
+    /// The plugin.
+    pub output: Box<dyn Output>,
+    /// Takes what it can never deliver.
+    pub dead_letters: DeadLetters,
+}
+
+/// One step of a section.
+pub enum Step {
+    /// The plugin at this place of the plan's list.
+    Plugin(usize),
+    /// An `if`.
+    Branch(StepBranch),
+}
+
+/// An `if` with its alternatives.
+pub struct StepBranch {
+    /// `if` and every `else if`, in order.
+    pub arms: Vec<StepArm>,
+    /// `else`.
+    pub otherwise: Vec<Step>,
+}
+
+/// One condition and what it leads to.
+pub struct StepArm {
+    /// When this arm is taken.
+    pub condition: Condition,
+    /// Where the condition stands, for messages.
+    pub place: Place,
+    /// The steps inside the braces.
+    pub body: Vec<Step>,
+}
+
+impl Compiled {
+    /// All plugins: inputs, filters, outputs, each in config order.
+    pub fn plugins(&self) -> impl Iterator<Item = &PluginInfo> {
+        let inputs = self.inputs.iter().map(|slot| &slot.info);
+        let filters = self.plan.filters.iter().map(|slot| &slot.info);
+        inputs.chain(filters).chain(self.plan.outputs.iter().map(|slot| &slot.info))
+    }
+}
+
+/// Builds every plugin of a configuration. The result may only run when `diagnostics` has no errors.
+pub fn compile(
+    config: &Config,
+    sources: &Sources,
+    environment: &Environment,
+    diagnostics: &mut Diagnostics,
+) -> Compiled {
+    let hash = config_hash(sources);
+    let mut compiler = Compiler {
+        sources,
+        environment,
+        diagnostics,
+        hash: &hash,
+        ids: HashMap::new(),
+        filters: Vec::new(),
+        outputs: Vec::new(),
+    };
+    let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
+    let filter_steps = compiler.steps(&config.filters);
+    let output_steps = compiler.steps(&config.outputs);
+    let Compiler { filters, outputs, .. } = compiler;
+    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash } }
+}
+
+fn config_hash(sources: &Sources) -> String {
+    let mut hasher = Sha256::new();
+    for (_, source) in sources.iter() {
+        hasher.update(source.text.as_bytes());
+        hasher.update([0]);
+    }
+    hex(&hasher.finalize())
+}
+
+/// Lower case.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+struct Compiler<'a> {
+    sources: &'a Sources,
+    environment: &'a Environment,
+    diagnostics: &'a mut Diagnostics,
+    hash: &'a str,
+    ids: HashMap<Arc<str>, Span>,
+    filters: Vec<FilterSlot>,
+    outputs: Vec<OutputSlot>,
+}
+
+impl Compiler<'_> {
+    fn steps(&mut self, nodes: &[Node]) -> Vec<Step> {
+        nodes.iter().filter_map(|node| self.step(node)).collect()
+    }
+
+    fn step(&mut self, node: &Node) -> Option<Step> {
+        let branch = match node {
+            Node::Branch(branch) => branch,
+            Node::Plugin(block) if block.kind == PluginKind::Filter => return self.filter(block).map(Step::Plugin),
+            Node::Plugin(block) => return self.output(block).map(Step::Plugin),
+        };
+        let arm = |compiler: &mut Self, arm: &crate::config::ast::Arm| StepArm {
+            place: compiler.sources.place(arm.condition.span()),
+            condition: arm.condition.clone(),
+            body: compiler.steps(&arm.body),
+        };
+        let arms = branch.arms.iter().map(|a| arm(self, a)).collect();
+        Some(Step::Branch(StepBranch { arms, otherwise: self.steps(&branch.otherwise) }))
+    }
+
+    fn input(&mut self, block: &PluginBlock) -> Option<InputSlot> {
+        let Some(plugin) = registry::input(&block.name) else {
+            registry::unknown_plugin(block, self.diagnostics);
+            return None;
+        };
+        let (info, context) = self.introduce(block);
+        let mut options = Options::new(block, &context, self.diagnostics);
+        let decoration = Decoration::read(&mut options);
+        let input = (plugin.build)(&mut options);
+        options.finish();
+        Some(InputSlot { info, input, decoration })
+    }
+
+    fn filter(&mut self, block: &PluginBlock) -> Option<usize> {
+        let Some(plugin) = registry::filter(&block.name) else {
+            registry::unknown_plugin(block, self.diagnostics);
+            return None;
+        };
+        let (info, context) = self.introduce(block);
+        let mut options = Options::new(block, &context, self.diagnostics);
+        let on_match = OnMatch::read(&mut options);
+        let filter = (plugin.build)(&mut options);
+        options.finish();
+        self.filters.push(FilterSlot { info, filter, on_match });
+        Some(self.filters.len() - 1)
+    }
+
+    fn output(&mut self, block: &PluginBlock) -> Option<usize> {
+        let Some(plugin) = registry::output(&block.name) else {
+            registry::unknown_plugin(block, self.diagnostics);
+            return None;
+        };
+        let (info, context) = self.introduce(block);
+        let mut options = Options::new(block, &context, self.diagnostics);
+        common::output(&mut options);
+        let output = (plugin.build)(&mut options);
+        options.finish();
+        self.outputs.push(OutputSlot { info, output, dead_letters: context.dead_letters });
+        Some(self.outputs.len() - 1)
+    }
+
+    fn introduce(&mut self, block: &PluginBlock) -> (PluginInfo, Context) {
+        let explicit = common::explicit_id(block);
+        let place = self.sources.place(block.name_span);
+        let id = explicit.clone().unwrap_or_else(|| self.made_id(block));
+        if let Some(first) = self.ids.insert(id.clone(), block.name_span)
+            && explicit.is_some()
+        {
+            let message = format!("Two plugins have the id `{id}`");
+            let diagnostic = Diagnostic::error("duplicate-id", block.name_span, message);
+            self.diagnostics.push(diagnostic.related(first, "first defined here").help("give each plugin its own id"));
+        }
+        let metrics = Arc::new(PluginMetrics::default());
+        let info = PluginInfo {
+            kind: block.kind,
+            name: block.name.clone(),
+            id: id.clone(),
+            explicit_id: explicit.is_some(),
+            place,
+            metrics: metrics.clone(),
+        };
+        let environment = self.environment;
+        let context = Context {
+            pipeline_id: environment.pipeline_id.clone(),
+            plugin_id: id.clone(),
+            ecs: environment.ecs,
+            escape_style: environment.escape_style,
+            path_data: environment.path_data.clone(),
+            host: environment.host.clone(),
+            dead_letters: DeadLetters::new(environment.dead_letters.clone(), &block.name, id),
+            metrics,
+        };
+        (info, context)
+    }
+
+    /// The same across restarts as long as the configuration does not change.
+    fn made_id(&self, block: &PluginBlock) -> Arc<str> {
+        let mut hasher = Sha256::new();
+        hasher.update(self.hash.as_bytes());
+        hasher.update(block.span.source.0.to_be_bytes());
+        hasher.update(block.span.start.to_be_bytes());
+        hex(&hasher.finalize()).into()
+    }
+}

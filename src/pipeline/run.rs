@@ -1,0 +1,326 @@
+//! One pipeline from start to end: open the queues, register the plugins, run inputs and workers, drain, close.
+//!
+//! Inputs run only once every plugin is registered and the workers wait, so that no event enters a pipeline that
+//! cannot take it. The end goes the same way backwards: inputs, queue, workers, filters, outputs, dead letter queue.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::Instrument;
+
+use super::graph::graph;
+use super::plan::{Compiled, InputSlot, Plan};
+use super::prepare::Prepared;
+use super::sink::InputSink;
+use super::worker::{Batching, Crew, Ended};
+use crate::dead_letter::{self, Writer};
+use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView};
+use crate::plugins::{PluginError, Stop};
+use crate::queue::MemoryQueue;
+use crate::settings::PipelineSettings;
+
+/// How often filters that hold events back are asked for them.
+const FLUSH_EVERY: Duration = Duration::from_secs(5);
+/// How long a broken input rests before it is run again.
+const RESTART_AFTER: Duration = Duration::from_secs(1);
+
+/// Why a pipeline did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The dead letter queue could not be opened.
+    #[error("the dead letter queue cannot be opened: {0}")]
+    DeadLetterQueue(String),
+    /// A plugin refused.
+    #[error("the {kind} {plugin} could not start: {error}")]
+    Plugin {
+        /// Input, filter or output.
+        kind: &'static str,
+        /// Id or place.
+        plugin: String,
+        /// What it said.
+        error: PluginError,
+    },
+}
+
+/// How a pipeline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// All inputs ended, or it was asked to stop, and everything was delivered.
+    Drained,
+    /// It was asked to stop while an output could not deliver; what it held was not acknowledged.
+    GaveBack,
+    /// A plugin broke.
+    Crashed,
+}
+
+/// A pipeline with its dead letter queue open.
+pub struct Opened {
+    prepared: Prepared,
+    metrics: Arc<PipelineMetrics>,
+}
+
+/// A pipeline at work.
+pub struct Running {
+    inputs: JoinSet<(InputSlot, bool)>,
+    ended_inputs: Vec<InputSlot>,
+    workers: mpsc::UnboundedReceiver<Ended>,
+    crew: Arc<Crew>,
+}
+
+impl Opened {
+    /// Opens the dead letter queue, if the pipeline has one.
+    pub fn open(prepared: Prepared) -> Result<Self, StartError> {
+        if prepared.settings.dead_letter_queue.enable {
+            let mut settings = dead_letter_settings(&prepared.settings);
+            for warning in settings.raise_to_limits() {
+                tracing::warn!(target: "logstash.deadletterqueue", "{warning}");
+            }
+            let writer = Writer::open(settings).map_err(|e| StartError::DeadLetterQueue(e.to_string()))?;
+            prepared.dead_letters.attach(writer);
+        }
+        Ok(Self { prepared, metrics: Arc::default() })
+    }
+
+    /// The pipeline's counters.
+    pub fn metrics(&self) -> &Arc<PipelineMetrics> {
+        &self.metrics
+    }
+
+    /// What was checked.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// The pipeline as the monitoring API shows it.
+    pub fn view(&self) -> PipelineView {
+        let settings = &self.prepared.settings;
+        let queue = settings.dead_letter_queue.enable.then(|| {
+            let queue = self.prepared.dead_letters.clone();
+            let directory = settings.path_dead_letter_queue.join(&settings.id);
+            DeadLetterView {
+                path: std::path::absolute(&directory).unwrap_or(directory),
+                stats: Box::new(move || queue.writer().map(Writer::stats).unwrap_or_default()),
+            }
+        });
+        PipelineView {
+            id: Arc::from(settings.id.as_str()),
+            ephemeral_id: uuid::Uuid::new_v4().to_string(),
+            hash: self.prepared.compiled.plan.hash.clone(),
+            workers: settings.workers as u64,
+            configured_workers: settings.workers as u64,
+            batch_size: settings.batch_size as u64,
+            batch_delay_ms: u64::try_from(settings.batch_delay.as_millis()).unwrap_or(u64::MAX),
+            growth_factor: settings.output_chunking_growth_factor as u64,
+            metrics: self.metrics.clone(),
+            plugins: self.prepared.compiled.plugins().cloned().collect(),
+            dead_letter_queue: queue,
+            graph: graph(&self.prepared.compiled, &settings.config),
+        }
+    }
+
+    /// Registers outputs and filters, starts the workers, registers and starts the inputs. When a plugin refuses,
+    /// everything that was opened is closed again.
+    pub async fn start(self) -> Result<Running, StartError> {
+        let Self { prepared, metrics } = self;
+        let Prepared { settings, compiled: Compiled { mut inputs, plan }, stop, dead_letters, .. } = prepared;
+        if let Err(error) = register_plugins(&plan, &mut inputs, &stop).await {
+            close_plugins(&plan).await;
+            close_dead_letters(&dead_letters);
+            return Err(error);
+        }
+        let queue = Arc::new(MemoryQueue::new(settings.batch_size.saturating_mul(settings.workers)));
+        let runtime = tokio::runtime::Handle::current();
+        let crew = Arc::new(Crew {
+            plan,
+            queue,
+            batching: Batching {
+                size: settings.batch_size,
+                delay: settings.batch_delay,
+                ordered: settings.is_ordered(),
+                growth_factor: settings.output_chunking_growth_factor,
+            },
+            metrics,
+            dead_letters,
+            stop,
+            runtime: runtime.clone(),
+            at_work: AtomicUsize::new(settings.workers),
+        });
+        let workers = spawn_workers(&crew, &settings.id, settings.workers);
+        let mut tasks = JoinSet::new();
+        for slot in inputs {
+            let sink = InputSink::new(
+                crew.queue.clone(),
+                slot.decoration.clone(),
+                slot.info.metrics.clone(),
+                crew.metrics.clone(),
+                runtime.clone(),
+            );
+            tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
+        }
+        tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
+        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
+    }
+}
+
+impl Running {
+    /// Runs until all inputs ended or the stop was asked for, drains, and closes everything.
+    pub async fn finish(mut self) -> Finish {
+        let mut crashed = !self.until_inputs_end().await;
+        self.crew.queue.close();
+        let mut gave_back = false;
+        while let Some(ended) = self.workers.recv().await {
+            crashed |= ended == Ended::Crashed;
+            gave_back |= ended == Ended::GaveBack;
+        }
+        self.crew.stop.cancel();
+        while let Some(ended) = self.inputs.join_next().await {
+            self.ended_inputs.extend(ended.map(|(slot, _)| slot));
+        }
+        let left = self.crew.queue.abandon();
+        if left > 0 {
+            tracing::warn!(target: "logstash.javapipeline", count = left,
+                "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
+        }
+        for slot in &mut self.ended_inputs {
+            slot.input.close().await;
+        }
+        close_plugins(&self.crew.plan).await;
+        let dead_letters = self.crew.dead_letters.clone();
+        // Sealing a segment syncs it to disk.
+        let _ = tokio::task::spawn_blocking(move || close_dead_letters(&dead_letters)).await;
+        match (crashed, gave_back || left > 0) {
+            (true, _) => Finish::Crashed,
+            (false, true) => Finish::GaveBack,
+            (false, false) => Finish::Drained,
+        }
+    }
+
+    /// `false` when an input or a worker broke.
+    async fn until_inputs_end(&mut self) -> bool {
+        let mut flush = tokio::time::interval(FLUSH_EVERY);
+        let mut sound = true;
+        loop {
+            tokio::select! {
+                ended = self.inputs.join_next() => match ended {
+                    None => return sound,
+                    Some(Ok((slot, ended_well))) => {
+                        self.ended_inputs.push(slot);
+                        sound &= ended_well;
+                    }
+                    Some(Err(_)) => sound = false,
+                },
+                ended = self.workers.recv() => {
+                    // A worker only ends before the queue is closed when it cannot go on.
+                    sound &= ended != Some(Ended::Crashed);
+                    self.crew.stop.cancel();
+                    if ended.is_none() || self.crew.workers_left() == 0 {
+                        return sound;
+                    }
+                }
+                _ = flush.tick() => self.crew.queue.request_flush(),
+            }
+        }
+    }
+}
+
+async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
+    let refused = |kind, info: &crate::metrics::PluginInfo| {
+        let plugin = info.label();
+        move |error| StartError::Plugin { kind, plugin, error }
+    };
+    for slot in &plan.outputs {
+        slot.output.register(stop).await.map_err(refused("output", &slot.info))?;
+    }
+    for slot in &plan.filters {
+        slot.filter.register().map_err(refused("filter", &slot.info))?;
+    }
+    for slot in inputs {
+        slot.input.register().await.map_err(refused("input", &slot.info))?;
+    }
+    Ok(())
+}
+
+async fn close_plugins(plan: &Plan) {
+    for slot in &plan.filters {
+        slot.filter.close();
+    }
+    for slot in &plan.outputs {
+        slot.output.close().await;
+    }
+}
+
+fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
+    if let Some(Err(error)) = queue.writer().map(Writer::close) {
+        tracing::error!(target: "logstash.deadletterqueue", "{error}");
+    }
+}
+
+/// Log lines from inside name the pipeline.
+fn log_span(pipeline: &str) -> tracing::Span {
+    tracing::error_span!("pipeline", pipeline.id = pipeline)
+}
+
+fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::UnboundedReceiver<Ended> {
+    let (send, receive) = mpsc::unbounded_channel();
+    for n in 0..count {
+        let (hand, report, span) = (crew.clone(), send.clone(), log_span(pipeline));
+        let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
+            let _in_log = span.entered();
+            let _ = report.send(hand.work());
+        });
+        if let Err(error) = spawned {
+            tracing::error!(target: "logstash.javapipeline", "cannot start worker {n}: {error}");
+            crew.at_work.fetch_sub(1, std::sync::atomic::Ordering::AcqRel);
+            let _ = send.send(Ended::Crashed);
+        }
+    }
+    receive
+}
+
+/// Runs an input until it ends; one that fails is run again after a rest. `false` when it panicked.
+async fn run_input(mut slot: InputSlot, sink: InputSink, stop: Stop) -> (InputSlot, bool) {
+    let sound = run_until_it_ends(&mut slot, &sink, &stop).await;
+    (slot, sound)
+}
+
+async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) -> bool {
+    loop {
+        let outcome = AssertUnwindSafe(slot.input.run(sink, stop)).catch_unwind().await;
+        let error = match outcome {
+            Ok(Ok(())) => return true,
+            Ok(Err(_)) if stop.is_cancelled() => return true,
+            Ok(Err(error)) => error,
+            Err(_) => {
+                tracing::error!(target: "logstash.javapipeline", { plugin.id = %slot.info.label() },
+                    "the {} input broke and is not run again", slot.info.name);
+                return false;
+            }
+        };
+        tracing::error!(target: "logstash.javapipeline", { plugin.id = %slot.info.label() },
+            "A plugin had an unrecoverable error. Will restart this plugin. {{plugin: {}, error: {error}}}",
+            slot.info.name);
+        tokio::select! {
+            () = tokio::time::sleep(RESTART_AFTER) => {}
+            () = stop.cancelled() => return true,
+        }
+    }
+}
+
+/// The settings of a pipeline's dead letter queue in the words of the room that keeps it.
+fn dead_letter_settings(settings: &PipelineSettings) -> dead_letter::Settings {
+    let given = &settings.dead_letter_queue;
+    dead_letter::Settings {
+        max_bytes: given.max_bytes,
+        flush_interval: given.flush_interval,
+        flush_check_interval: given.flush_check_interval,
+        storage_policy: given.storage_policy,
+        retain_age: given.retain_age,
+        loop_guard: given.loop_guard,
+        ..dead_letter::Settings::new(settings.path_dead_letter_queue.join(&settings.id))
+    }
+}

@@ -1,0 +1,56 @@
+//! Where an input puts its events: decorated with the common options, counted, and pushed into the queue.
+
+use std::sync::Arc;
+
+use super::Lease;
+use crate::event::Event;
+use crate::metrics::{PipelineMetrics, PluginMetrics};
+use crate::plugins::common::Decoration;
+use crate::queue::{Chunk, Closed, MemoryQueue};
+
+/// The way from one input into its pipeline. Cheap to clone.
+#[derive(Clone)]
+pub struct InputSink {
+    queue: Arc<MemoryQueue>,
+    decoration: Arc<Decoration>,
+    metrics: Arc<PluginMetrics>,
+    pipeline: Arc<PipelineMetrics>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl InputSink {
+    pub(super) fn new(
+        queue: Arc<MemoryQueue>,
+        decoration: Decoration,
+        metrics: Arc<PluginMetrics>,
+        pipeline: Arc<PipelineMetrics>,
+        runtime: tokio::runtime::Handle,
+    ) -> Self {
+        Self { queue, decoration: Arc::new(decoration), metrics, pipeline, runtime }
+    }
+
+    /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
+    /// dealt with. Fails only when the pipeline is gone; the lease is failed then.
+    pub async fn push(&self, mut events: Vec<Event>, lease: Option<Lease>) -> Result<(), Closed> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        if !self.decoration.is_empty() {
+            events.iter_mut().for_each(|event| self.decoration.apply(event));
+        }
+        let count = events.len() as u64;
+        self.pipeline.events_in.add(count);
+        let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
+        let pushed = self.queue.push(Chunk::new(events, lease.clone())).await;
+        match pushed {
+            Ok(()) => self.metrics.events_out.add(count),
+            Err(Closed) => lease.iter().for_each(Lease::fail),
+        }
+        pushed
+    }
+
+    /// As [`InputSink::push`], for an input that reads on a thread of its own.
+    pub fn push_blocking(&self, events: Vec<Event>, lease: Option<Lease>) -> Result<(), Closed> {
+        self.runtime.block_on(self.push(events, lease))
+    }
+}

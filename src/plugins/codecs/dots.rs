@@ -1,0 +1,19 @@
+//! `dots`: a dot for each event, to watch throughput.
+
+use crate::event::Event;
+use crate::plugins::{Codec, CodecPlugin, Encoder, Encoders, Options};
+
+/// The plugin.
+pub const PLUGIN: CodecPlugin = CodecPlugin { name: "dots", summary: "A dot for each event.", build };
+
+fn build(_: &mut Options<'_>) -> Codec {
+    Codec { decoders: None, encoders: Some(Encoders::new(Dots)) }
+}
+
+struct Dots;
+
+impl Encoder for Dots {
+    fn encode(&self, _: &Event, out: &mut Vec<u8>) {
+        out.push(b'.');
+    }
+}

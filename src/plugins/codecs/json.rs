@@ -1,0 +1,129 @@
+//! `json`: a chunk is one object, or a list of objects.
+
+use hipstr::HipByt;
+
+use super::charset::Charset;
+use super::message;
+use crate::event::json::{Numbers, Reader};
+use crate::event::{Event, FieldRef, Map, Text, Timestamp, Value};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
+
+/// The plugin.
+pub const PLUGIN: CodecPlugin = CodecPlugin { name: "json", summary: "JSON objects, or lists of them.", build };
+
+fn build(options: &mut Options<'_>) -> Codec {
+    let documents = Documents::read(options);
+    let keep_original = !Ecs::read(options).is_disabled();
+    Codec {
+        decoders: Some(Decoders::new(move || JsonDecoder { documents: documents.clone(), keep_original })),
+        encoders: Some(Encoders::new(JsonEncoder)),
+    }
+}
+
+/// How JSON text becomes events: the options that `json` and `json_lines` share.
+#[derive(Clone)]
+pub(super) struct Documents {
+    charset: Charset,
+    target: Option<FieldRef>,
+}
+
+impl Documents {
+    /// Declares and reads the options.
+    pub fn read(options: &mut Options<'_>) -> Self {
+        let charset = Charset::read(options);
+        let target = options.field("target").doc("Field that takes the data; without it the whole event.").optional();
+        Self { charset, target }
+    }
+
+    /// The character set of the texts.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
+    /// Appends the events of one text: none when it is blank, one with a failure tag when it is no JSON or holds
+    /// anything but objects. Text behind the first value is ignored. `false` after a failure.
+    pub fn decode(&self, text: &Text, out: &mut Vec<Event>) -> bool {
+        let first = out.len();
+        let decoded = self.try_decode(text, out);
+        if let Err(problem) = &decoded {
+            out.truncate(first);
+            out.push(failure(text, problem));
+        }
+        decoded.is_ok()
+    }
+
+    fn try_decode(&self, text: &Text, out: &mut Vec<Event>) -> Result<(), String> {
+        match Reader::new(text, Numbers::Double).next_value().map_err(|e| e.to_string())? {
+            None => Ok(()),
+            Some(Value::Map(map)) => self.push(map, out),
+            Some(Value::Array(list)) => list.into_iter().try_for_each(|value| match value {
+                Value::Map(map) => self.push(map, out),
+                other => Err(format!("a list holds {}, not only objects", other.kind())),
+            }),
+            Some(other) => Err(format!("expected an object or a list of objects, got {}", other.kind())),
+        }
+    }
+
+    fn push(&self, map: Map, out: &mut Vec<Event>) -> Result<(), String> {
+        let event = match &self.target {
+            None => Event::from_map(map),
+            Some(target) => {
+                let mut event = Event::new();
+                event.set(target, map).map_err(|e| e.to_string())?;
+                event
+            }
+        };
+        out.push(event);
+        Ok(())
+    }
+}
+
+/// An event that keeps what is no JSON as text.
+fn failure(text: &Text, problem: &str) -> Event {
+    tracing::warn!(target: "logstash.codecs.json",
+        "JSON parse error, original data now in message field: {problem}");
+    let mut event = Event::from_message(text.clone(), Timestamp::now());
+    event.tag("_jsonparsefailure");
+    event
+}
+
+struct JsonDecoder {
+    documents: Documents,
+    keep_original: bool,
+}
+
+impl Decoder for JsonDecoder {
+    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+        let text = self.documents.charset.text(chunk);
+        let first = out.len();
+        let decoded = self.documents.decode(&text, out);
+        if let [only] = out.get_mut(first..).unwrap_or_default()
+            && self.keep_original
+            && decoded
+        {
+            keep_original(only, text);
+        }
+    }
+}
+
+/// Keeps the text where no filter changes it, unless the document had something there.
+fn keep_original(event: &mut Event, text: Text) {
+    match event.fields_mut().get_mut("event") {
+        None => {
+            event.fields_mut().insert(Text::borrowed("event"), message::original(text));
+        }
+        Some(Value::Map(map)) if !map.contains_key("original") => {
+            map.insert(Text::borrowed("original"), text);
+        }
+        Some(_) => {}
+    }
+}
+
+/// Compact JSON without metadata; nothing stands between documents.
+pub(super) struct JsonEncoder;
+
+impl Encoder for JsonEncoder {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+        event.write_json(out);
+    }
+}

@@ -1,0 +1,80 @@
+//! `json_lines`: one JSON document in each line.
+
+use hipstr::HipByt;
+use memchr::memmem::Finder;
+
+use super::json::Documents;
+use super::line::delimiter;
+use super::lines::{LONGEST_LINE, Line, Lines};
+use crate::event::{Event, Timestamp};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
+
+/// The plugin.
+pub const PLUGIN: CodecPlugin = CodecPlugin { name: "json_lines", summary: "One JSON document in each line.", build };
+
+fn build(options: &mut Options<'_>) -> Codec {
+    let documents = Documents::read(options);
+    let delimiter = delimiter(options);
+    // The names are the same with and without ECS.
+    let _ = Ecs::read(options);
+    let longest = options
+        .integer("decode_size_limit_bytes")
+        .doc("Longest line to decode. Of a longer one the first 1,024 bytes become a tagged event.")
+        .default(LONGEST_LINE as i64);
+    let longest = usize::try_from(longest).ok().filter(|n| *n > 0).unwrap_or_else(|| {
+        options.invalid("decode_size_limit_bytes", "the limit must be a positive number of bytes");
+        LONGEST_LINE
+    });
+    let finder = Finder::new(delimiter.as_bytes()).into_owned();
+    Codec {
+        decoders: Some(Decoders::new(move || JsonLinesDecoder {
+            lines: Lines::new(finder.clone(), documents.charset(), longest),
+            documents: documents.clone(),
+        })),
+        encoders: Some(Encoders::new(JsonLinesEncoder { delimiter })),
+    }
+}
+
+struct JsonLinesDecoder {
+    lines: Lines,
+    documents: Documents,
+}
+
+fn decode(documents: &Documents, line: Line, out: &mut Vec<Event>) {
+    match line {
+        Line::Whole(text) => {
+            documents.decode(&text, out);
+        }
+        Line::TooLong(head) => {
+            tracing::warn!(target: "logstash.codecs.json_lines", "a line is longer than decode_size_limit_bytes; \
+                its beginning goes on with the tag _jsonparsetoobigfailure, the rest is dropped");
+            let mut event = Event::from_message(head, Timestamp::now());
+            event.tag("_jsonparsetoobigfailure");
+            out.push(event);
+        }
+    }
+}
+
+impl Decoder for JsonLinesDecoder {
+    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+        let Self { lines, documents } = self;
+        lines.cut(&chunk, |line| decode(documents, line, out));
+    }
+
+    fn flush(&mut self, out: &mut Vec<Event>) {
+        if let Some(line) = self.lines.rest() {
+            decode(&self.documents, line, out);
+        }
+    }
+}
+
+struct JsonLinesEncoder {
+    delimiter: String,
+}
+
+impl Encoder for JsonLinesEncoder {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+        event.write_json(out);
+        out.extend_from_slice(self.delimiter.as_bytes());
+    }
+}

@@ -1,0 +1,80 @@
+//! `line`: one event for each line, one line for each event.
+
+use hipstr::HipByt;
+use memchr::memmem::Finder;
+
+use super::lines::{LONGEST_LINE, Line, Lines};
+use super::message::MessageEvents;
+use super::plain_text::PlainText;
+use crate::event::{Event, Timestamp};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
+
+/// The plugin.
+pub const PLUGIN: CodecPlugin = CodecPlugin { name: "line", summary: "Lines of text.", build };
+
+/// Tag of an event that shows the beginning of a line longer than [`LONGEST_LINE`].
+const TOO_LONG: &str = "_linetoobigfailure";
+
+fn build(options: &mut Options<'_>) -> Codec {
+    let messages = MessageEvents::read(options);
+    let format = PlainText::read(options);
+    let delimiter = delimiter(options);
+    let finder = Finder::new(delimiter.as_bytes()).into_owned();
+    Codec {
+        decoders: Some(Decoders::new(move || LineDecoder {
+            lines: Lines::new(finder.clone(), messages.charset(), LONGEST_LINE),
+            messages,
+        })),
+        encoders: Some(Encoders::new(LineEncoder { format, delimiter })),
+    }
+}
+
+/// Declares and reads the option `delimiter`.
+pub(super) fn delimiter(options: &mut Options<'_>) -> String {
+    let delimiter = options.string("delimiter").doc("What ends a line.").default("\n".to_owned());
+    if delimiter.is_empty() {
+        options.invalid("delimiter", "the delimiter of lines cannot be empty");
+        return "\n".to_owned();
+    }
+    delimiter
+}
+
+struct LineDecoder {
+    lines: Lines,
+    messages: MessageEvents,
+}
+
+fn event(messages: MessageEvents, line: Line, now: Timestamp) -> Event {
+    match line {
+        Line::Whole(text) => messages.event(text, now),
+        Line::TooLong(head) => {
+            tracing::warn!(target: "logstash.codecs.line", "a line is longer than {LONGEST_LINE} bytes; \
+                its beginning goes on with the tag {TOO_LONG}, the rest is dropped");
+            messages.failure(head, now, TOO_LONG)
+        }
+    }
+}
+
+impl Decoder for LineDecoder {
+    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+        let now = Timestamp::now();
+        let messages = self.messages;
+        self.lines.cut(&chunk, |line| out.push(event(messages, line, now)));
+    }
+
+    fn flush(&mut self, out: &mut Vec<Event>) {
+        out.extend(self.lines.rest().map(|line| event(self.messages, line, Timestamp::now())));
+    }
+}
+
+struct LineEncoder {
+    format: PlainText,
+    delimiter: String,
+}
+
+impl Encoder for LineEncoder {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+        self.format.write(event, out);
+        out.extend_from_slice(self.delimiter.as_bytes());
+    }
+}

@@ -1,0 +1,117 @@
+//! The dead letter queue as every plugin sees it: one call, with the plugin's type and id filled in.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::Stop;
+use crate::dead_letter::{Writer, Written};
+use crate::event::Event;
+
+/// What became of an event that was sent to the dead letter queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It is in the queue, in the hands of the kernel.
+    Stored,
+    /// The queue is full and drops newer entries; counted there.
+    Refused,
+    /// `dead_letter_queue.enable` is off, or the loop guard skipped it.
+    Skipped,
+    /// The disk did not take it before the pipeline had to stop: the batch must not be acknowledged.
+    NotStored,
+}
+
+/// The dead letter queue of a pipeline: there from the start of its compilation, open while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct DeadLetterQueue {
+    enabled: bool,
+    writer: Arc<OnceLock<Writer>>,
+    broken: Arc<AtomicBool>,
+    stop: Stop,
+}
+
+impl DeadLetterQueue {
+    /// A queue that is opened later, or never when it is not `enabled`. `stop` ends the wait for a full disk.
+    pub fn new(enabled: bool, stop: Stop) -> Self {
+        Self { enabled, writer: Arc::default(), broken: Arc::default(), stop }
+    }
+
+    /// Whether `dead_letter_queue.enable` is on.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Puts the open queue in place.
+    pub fn attach(&self, writer: Writer) {
+        // A pipeline opens its queue once.
+        let _ = self.writer.set(writer);
+    }
+
+    /// The open queue.
+    pub fn writer(&self) -> Option<&Writer> {
+        self.writer.get()
+    }
+
+    /// Stores an event with the name and id of whatever could not handle it.
+    pub fn send(&self, event: &Event, plugin_type: &str, plugin_id: &str, reason: &str) -> Sent {
+        let Some(writer) = self.writer.get() else { return Sent::Skipped };
+        let written = writer.write_until(event, plugin_type, plugin_id, reason, &|| self.stop.is_cancelled());
+        match written {
+            Ok(Written::Stored | Written::Parked) => Sent::Stored,
+            Ok(Written::Refused) => Sent::Refused,
+            Ok(Written::Skipped | Written::Closed) => Sent::Skipped,
+            Err(error) => {
+                tracing::error!(target: "logstash.deadletterqueue", "the event was not stored before the stop: {error}");
+                self.broken.store(true, Ordering::Release);
+                Sent::NotStored
+            }
+        }
+    }
+
+    /// Whether an event could not be stored before the stop: nothing may be acknowledged any more.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+}
+
+/// A plugin's way to the dead letter queue. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct DeadLetters {
+    queue: DeadLetterQueue,
+    plugin_type: Arc<str>,
+    plugin_id: Arc<str>,
+}
+
+impl DeadLetters {
+    /// For the plugin of this config name and id.
+    pub fn new(queue: DeadLetterQueue, plugin_type: &str, plugin_id: Arc<str>) -> Self {
+        Self { queue, plugin_type: Arc::from(plugin_type), plugin_id }
+    }
+
+    /// Whether events can be sent at all.
+    pub fn is_enabled(&self) -> bool {
+        self.queue.is_enabled()
+    }
+
+    /// Stores an event as it is now, with the reason. Blocks while the disk is full, until the pipeline stops.
+    pub fn send(&self, event: &Event, reason: &str) -> Sent {
+        self.queue.send(event, &self.plugin_type, &self.plugin_id, reason)
+    }
+
+    /// As [`DeadLetters::send`]; while the queue is full, again each second until the pipeline stops.
+    pub fn send_when_there_is_room(&self, event: &Event, reason: &str) -> Sent {
+        loop {
+            let sent = self.send(event, reason);
+            if sent != Sent::Refused {
+                return sent;
+            }
+            for _ in 0..10 {
+                if self.queue.stop.is_cancelled() {
+                    self.queue.broken.store(true, Ordering::Release);
+                    return Sent::NotStored;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `json`: text of a field to fields.
+
+use crate::event::json::{JsonError, Numbers, Reader};
+use crate::event::{
+    EscapeStyle, Event, FieldError, FieldRef, METADATA, Map, ReferenceError, TAGS, TIMESTAMP, Text, Timestamp, Value,
+    text_form,
+};
+use crate::plugins::{Ecs, Filter, FilterBatch, FilterPlugin, Options, Outcome};
+
+/// The plugin.
+pub const PLUGIN: FilterPlugin = FilterPlugin { name: "json", summary: "Reads JSON text into fields.", build };
+
+struct Json {
+    source: FieldRef,
+    target: Option<FieldRef>,
+    skip_on_invalid_json: bool,
+    tag_on_failure: Vec<String>,
+    escape_style: EscapeStyle,
+}
+
+/// Why the text of an event did not become fields.
+#[derive(Debug, thiserror::Error)]
+enum JsonFailure {
+    #[error("Error parsing json: {0}")]
+    Syntax(#[from] JsonError),
+    #[error("Error parsing json: the source is no text but {0}")]
+    Source(&'static str),
+    #[error("Parsed JSON object/hash requires a target configuration option: the text is no object but {0}")]
+    NeedsTarget(&'static str),
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error(transparent)]
+    Key(#[from] ReferenceError),
+}
+
+fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
+    let source = options.field("source").doc("Field that holds the text.").required();
+    // The names are the same with and without ECS.
+    let _ = Ecs::read(options);
+    Box::new(Json {
+        source,
+        target: options.field("target").doc("Field that takes the data; without it the whole event.").optional(),
+        skip_on_invalid_json: options
+            .boolean("skip_on_invalid_json")
+            .doc("Whether text that is no JSON is passed over without tag or log.")
+            .default(false),
+        tag_on_failure: options
+            .strings("tag_on_failure")
+            .doc("Tags of an event whose text cannot be used.")
+            .default(vec!["_jsonparsefailure".to_owned()]),
+        escape_style: options.context().escape_style,
+    })
+}
+
+impl Filter for Json {
+    fn filter(&self, batch: &mut FilterBatch<'_>) {
+        batch.each(|event| match self.expand(event) {
+            Ok(outcome) => outcome,
+            Err(JsonFailure::Syntax(_) | JsonFailure::Source(_)) if self.skip_on_invalid_json => Outcome::Unmatched,
+            Err(failure) => {
+                tracing::warn!(target: "logstash.filters.json", source = %self.source, "{failure}");
+                self.tag_on_failure.iter().for_each(|tag| event.tag(tag));
+                Outcome::Unmatched
+            }
+        });
+    }
+}
+
+impl Json {
+    fn expand(&self, event: &mut Event) -> Result<Outcome, JsonFailure> {
+        let text = match event.get(&self.source) {
+            None | Some(Value::Null | Value::Bool(false)) => return Ok(Outcome::Unmatched),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => return Err(JsonFailure::Source(other.kind())),
+        };
+        let value = last_value(&text)?;
+        match (&self.target, value) {
+            (Some(target), value) => event.set(target, value)?,
+            (None, Value::Map(map)) => self.set_all(event, map)?,
+            (None, other) => return Err(JsonFailure::NeedsTarget(other.kind())),
+        }
+        Ok(Outcome::Matched)
+    }
+
+    /// Sets each key as a reference. `@timestamp` comes last, since it cannot fail.
+    fn set_all(&self, event: &mut Event, mut map: Map) -> Result<(), JsonFailure> {
+        let timestamp = map.remove(TIMESTAMP);
+        for (key, value) in map {
+            if is_plain_name(&key, self.escape_style) {
+                event.fields_mut().insert(key, value);
+            } else {
+                event.set(&FieldRef::parse(&key, self.escape_style)?, value)?;
+            }
+        }
+        match timestamp {
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(given) => set_timestamp(event, &given),
+        }
+        Ok(())
+    }
+}
+
+/// The value of a text; of several ones the last, and null when there is none.
+fn last_value(text: &Text) -> Result<Value, JsonError> {
+    let mut reader = Reader::new(text, Numbers::Decimal);
+    let mut last = Value::Null;
+    while let Some(value) = reader.next_value()? {
+        last = value;
+    }
+    Ok(last)
+}
+
+/// Whether a key names a top-level field without rules of its own.
+fn is_plain_name(key: &str, style: EscapeStyle) -> bool {
+    let special = |b: u8| matches!(b, b'[' | b']') || style != EscapeStyle::None && matches!(b, b'%' | b'&');
+    !key.bytes().any(special) && key != TAGS && key != METADATA
+}
+
+/// A time that cannot be read is kept as text, and the event takes place now.
+fn set_timestamp(event: &mut Event, given: &Value) {
+    if let Some(at) = given.as_str().and_then(Timestamp::parse) {
+        return event.set_timestamp(at);
+    }
+    let mut text = Vec::new();
+    text_form::write_ruby(given, &mut text);
+    tracing::warn!(target: "logstash.filters.json", "Unrecognized @timestamp value, setting current time to @timestamp, \
+        original in _@timestamp field");
+    event.set_timestamp(Timestamp::now());
+    event.tag("_timestampparsefailure");
+    event.fields_mut().insert(Text::borrowed("_@timestamp"), text_form::utf8(text));
+}

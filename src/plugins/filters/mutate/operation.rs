@@ -1,0 +1,200 @@
+//! One change to an event.
+
+use super::convert::{Conversion, ConversionError};
+use super::gsub::{Gsub, GsubError};
+use super::merge::Merge;
+use super::text::{self, Change};
+use crate::event::{
+    EscapeStyle, Event, FieldError, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
+};
+
+/// One change to an event.
+pub(super) enum Operation {
+    /// A text for a field that is null.
+    Coerce(FieldRef, Template),
+    /// A new name.
+    Rename(Name, Name),
+    /// A text for a field that exists.
+    Update(FieldRef, Template),
+    /// A text for a field.
+    Replace(FieldRef, Template),
+    /// A new type.
+    Convert(FieldRef, Conversion),
+    /// Replacement by regular expression.
+    Gsub(Gsub),
+    /// Letter case.
+    Change(FieldRef, Change),
+    /// No white space at both ends.
+    Strip(FieldRef),
+    /// Text to list.
+    Split(FieldRef, Text),
+    /// List to text.
+    Join(FieldRef, Text),
+    /// Several fields to one.
+    Merge(Merge),
+    /// A second field with the same value.
+    Copy(FieldRef, Name),
+}
+
+/// The name of a field, which may depend on the event.
+pub(super) enum Name {
+    Fixed(FieldRef),
+    PerEvent(Template, EscapeStyle),
+    /// A key that was given twice has a list as value, which names no field.
+    List,
+}
+
+/// Why an operation failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MutateError {
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    #[error(transparent)]
+    Conversion(#[from] ConversionError),
+    #[error(transparent)]
+    Gsub(#[from] GsubError),
+    #[error("a list is no name of a field; was a key given twice?")]
+    ListAsName,
+    #[error("cannot strip {0} in a list of texts")]
+    StripElement(&'static str),
+}
+
+impl Operation {
+    /// Does it.
+    pub fn apply(&self, event: &mut Event) -> Result<(), MutateError> {
+        match self {
+            Self::Coerce(field, text) => {
+                if matches!(event.get(field), Some(Value::Null)) {
+                    let text = text.render(event);
+                    assign(event, field, text)?;
+                }
+            }
+            Self::Rename(from, to) => rename(event, from, to)?,
+            Self::Update(field, text) => {
+                if event.includes(field) {
+                    let text = text.render(event);
+                    assign(event, field, text)?;
+                }
+            }
+            Self::Replace(field, text) => {
+                let text = text.render(event);
+                event.set(field, text)?;
+            }
+            Self::Convert(field, conversion) => {
+                let converted = event.get(field).map(|value| conversion.convert(value)).transpose()?.flatten();
+                assign_some(event, field, converted)?;
+            }
+            Self::Gsub(gsub) => {
+                let changed = gsub.substitute(event)?;
+                assign_some(event, gsub.field(), changed)?;
+            }
+            Self::Change(field, change) => {
+                let changed = event.get(field).and_then(|value| text::each(value, *change));
+                assign_some(event, field, changed)?;
+            }
+            Self::Strip(field) => strip(event, field)?,
+            Self::Split(field, separator) => {
+                let parts = event.get(field).and_then(Value::as_text).map(|whole| text::split(whole, separator));
+                assign_some(event, field, parts.map(Value::from))?;
+            }
+            Self::Join(field, separator) => {
+                let joined = event.get(field).and_then(Value::as_array).map(|list| join(list, separator));
+                assign_some(event, field, joined.map(Value::from))?;
+            }
+            Self::Merge(merge) => merge.apply(event)?,
+            Self::Copy(from, to) => copy(event, from, to)?,
+        }
+        Ok(())
+    }
+}
+
+/// Puts a value in the place of the old one, which spares looking for its parents again.
+fn assign(event: &mut Event, field: &FieldRef, value: impl Into<Value>) -> Result<(), FieldError> {
+    let first = field.path().first().map(|segment| segment.name.as_str());
+    let has_rules = field.root() == Root::Fields && matches!(first, Some(TAGS | TIMESTAMP));
+    match event.get_mut(field) {
+        Some(slot) if !has_rules => {
+            *slot = value.into();
+            Ok(())
+        }
+        _ => event.set(field, value),
+    }
+}
+
+fn assign_some(event: &mut Event, field: &FieldRef, value: Option<Value>) -> Result<(), FieldError> {
+    value.map_or(Ok(()), |value| assign(event, field, value))
+}
+
+fn rename(event: &mut Event, from: &Name, to: &Name) -> Result<(), MutateError> {
+    if let (Name::Fixed(from), Name::Fixed(to)) = (from, to) {
+        if let Some(value) = event.remove(from) {
+            event.set(to, value)?;
+        }
+        return Ok(());
+    }
+    let from = from.resolve(event)?;
+    if !event.includes(&from) {
+        return Ok(());
+    }
+    let to = to.resolve(event)?;
+    if let Some(value) = event.remove(&from) {
+        event.set(&to, value)?;
+    }
+    Ok(())
+}
+
+fn copy(event: &mut Event, from: &FieldRef, to: &Name) -> Result<(), MutateError> {
+    let Some(value) = event.value_of(from).filter(|value| !value.is_null()) else { return Ok(()) };
+    match to {
+        Name::Fixed(to) => event.set(to, value)?,
+        other => event.set(&other.resolve(event)?, value)?,
+    }
+    Ok(())
+}
+
+impl Name {
+    fn resolve(&self, event: &Event) -> Result<FieldRef, MutateError> {
+        match self {
+            Self::Fixed(field) => Ok(field.clone()),
+            Self::PerEvent(template, style) => Ok(FieldRef::parse(&template.render(event), *style)?),
+            Self::List => Err(MutateError::ListAsName),
+        }
+    }
+}
+
+fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
+    let stripped = match event.get(field) {
+        Some(Value::String(whole)) => Some(Value::String(text::strip(whole))),
+        Some(Value::Array(list)) => {
+            let element = |value: &Value| match value {
+                Value::String(whole) => Ok(Value::String(text::strip(whole))),
+                other => Err(MutateError::StripElement(other.kind())),
+            };
+            Some(Value::Array(list.iter().map(element).collect::<Result<_, _>>()?))
+        }
+        _ => None,
+    };
+    Ok(assign_some(event, field, stripped)?)
+}
+
+fn join(list: &[Value], separator: &str) -> String {
+    let mut out = Vec::new();
+    let mut first = true;
+    join_into(list, separator, &mut first, &mut out);
+    text_form::utf8(out)
+}
+
+fn join_into(list: &[Value], separator: &str, first: &mut bool, out: &mut Vec<u8>) {
+    for value in list {
+        if let Value::Array(inner) = value {
+            join_into(inner, separator, first, out);
+            continue;
+        }
+        if !std::mem::take(first) {
+            out.extend_from_slice(separator.as_bytes());
+        }
+        text_form::write_ruby(value, out);
+    }
+}

@@ -1,0 +1,203 @@
+//! One file that grows: opened when needed, opened again when it was moved away, written in whole batches.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::member::Member;
+use crate::plugins::Lease;
+
+/// How files are made and written.
+#[derive(Clone, Debug)]
+pub(super) struct Manner {
+    /// Whether the file holds gzip.
+    pub gzip: bool,
+    /// Whether a batch replaces the content instead of following it; not with gzip.
+    pub overwrite: bool,
+    /// Rights of a new file; the umask applies.
+    pub file_mode: Option<u32>,
+    /// Rights of a new directory; the umask applies.
+    pub dir_mode: Option<u32>,
+}
+
+/// A file that grows.
+pub(super) struct Appender {
+    path: PathBuf,
+    manner: Manner,
+    open: Option<Open>,
+    member: Option<Member>,
+    /// A complete member that the disk did not take yet, how much of it is written, and the batches in it.
+    finished: Vec<u8>,
+    written: usize,
+    leases: Vec<Lease>,
+    /// Whether it was written to since the last look at idle files.
+    pub is_used: bool,
+    /// Whether it was taken out of the table of open files: whoever waited for it must look there again.
+    pub is_retired: bool,
+}
+
+struct Open {
+    file: File,
+    identity: (u64, u64),
+}
+
+impl Appender {
+    /// For a file that is not open yet.
+    pub fn new(path: PathBuf, manner: Manner) -> Self {
+        Self {
+            path,
+            manner,
+            open: None,
+            member: None,
+            finished: Vec::new(),
+            written: 0,
+            leases: Vec::new(),
+            is_used: true,
+            is_retired: false,
+        }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes sure that compressed bytes will find their file.
+    pub fn prepare(&mut self) -> Result<()> {
+        self.write_finished()?;
+        self.open(b"")
+    }
+
+    /// Writes the bytes from `written` on, which is moved as far as the disk takes them. A write that stopped half
+    /// way goes on in the same file.
+    pub fn append(&mut self, bytes: &[u8], written: &mut usize) -> Result<()> {
+        self.is_used = true;
+        if *written == 0 {
+            self.open(bytes)?;
+        }
+        let Some(Open { file, .. }) = &mut self.open else { return Err(ErrorKind::NotFound.into()) };
+        if self.manner.overwrite && *written == 0 {
+            file.set_len(0)?;
+        }
+        write_from(file, bytes, written)
+    }
+
+    /// Compresses the bytes of a batch; they are in the file once the member they are in is.
+    pub fn compress(&mut self, bytes: &[u8], lease: Lease) -> Result<()> {
+        self.is_used = true;
+        self.member.get_or_insert_with(Member::new).push(bytes, lease)
+    }
+
+    /// Whether the open member should be completed without a flush.
+    pub fn is_full(&self) -> bool {
+        self.member.as_ref().is_some_and(Member::is_full)
+    }
+
+    /// Completes the open member if it is time, or in any case with `all`, and writes what is complete.
+    pub fn flush(&mut self, all: bool) -> Result<()> {
+        self.write_finished()?;
+        if let Some(member) = self.member.take_if(|member| all || member.is_due()) {
+            (self.finished, self.leases) = member.finish()?;
+            self.write_finished()?;
+        }
+        Ok(())
+    }
+
+    /// Gives up what the disk did not take: its batches are not acknowledged. The number of lost bytes.
+    pub fn abandon(&mut self) -> usize {
+        let _ = self.member.take().map(Member::finish).and_then(Result::ok).map(|(bytes, leases)| {
+            self.finished.extend(bytes);
+            self.leases.extend(leases);
+        });
+        self.leases.drain(..).for_each(|lease| lease.fail());
+        std::mem::take(&mut self.finished).len()
+    }
+
+    fn write_finished(&mut self) -> Result<()> {
+        if self.finished.is_empty() {
+            return Ok(());
+        }
+        let (bytes, mut written) = (std::mem::take(&mut self.finished), self.written);
+        let done = self.append(&bytes, &mut written);
+        match done {
+            Ok(()) => {
+                self.written = 0;
+                self.leases.clear();
+            }
+            Err(_) => (self.finished, self.written) = (bytes, written),
+        }
+        done
+    }
+
+    /// Opens the file, again if another one, or none, has its name now.
+    fn open(&mut self, bytes: &[u8]) -> Result<()> {
+        let there = std::fs::metadata(&self.path);
+        if let (Some(open), Ok(there)) = (&self.open, &there)
+            && open.identity == identity(there)
+        {
+            return Ok(());
+        }
+        self.open = None;
+        let is_fifo = there.as_ref().is_ok_and(|there| there.file_type().is_fifo());
+        let mut file = if is_fifo { open_fifo(&self.path)? } else { self.open_or_create()? };
+        let mends = !is_fifo && !self.manner.gzip && !self.manner.overwrite && bytes.last() == Some(&b'\n');
+        if mends && ends_in_half_a_line(&self.path) {
+            // Left by a crash in the middle of a write. Its end keeps it from spoiling the next line.
+            file.write_all(b"\n")?;
+        }
+        let identity = identity(&file.metadata()?);
+        self.open = Some(Open { file, identity });
+        Ok(())
+    }
+
+    fn open_or_create(&self) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(self.manner.file_mode.unwrap_or(0o666));
+        match options.open(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if let Some(parent) = self.path.parent() {
+                    let mode = self.manner.dir_mode.unwrap_or(0o777);
+                    DirBuilder::new().recursive(true).mode(mode).create(parent)?;
+                }
+                options.open(&self.path)
+            }
+            opened => opened,
+        }
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Fails while nobody reads, instead of waiting where no stop is seen.
+fn open_fifo(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+fn ends_in_half_a_line(path: &Path) -> bool {
+    let mut last = [0];
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)
+    });
+    read.is_ok() && last != *b"\n"
+}
+
+fn write_from(file: &mut File, bytes: &[u8], written: &mut usize) -> Result<()> {
+    while let Some(rest @ [_, ..]) = bytes.get(*written..) {
+        match file.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

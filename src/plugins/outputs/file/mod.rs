@@ -1,0 +1,347 @@
+//! `file`: appends events to files whose names may depend on the event.
+//!
+//! All events of a batch that go to one file are written with one system call, so that lines are whole whatever
+//! happens. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
+//! dead letter queue.
+
+mod appender;
+mod member;
+mod open_files;
+mod permissions;
+mod target;
+
+use std::collections::HashMap;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
+
+use self::appender::{Appender, Manner};
+use self::open_files::{OpenFiles, SharedAppender};
+use self::target::Target;
+use crate::event::Event;
+use crate::plugins::{
+    Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
+};
+
+/// The plugin.
+pub const PLUGIN: OutputPlugin = OutputPlugin { name: "file", summary: "Appends events to files.", build };
+
+/// First and longest wait before a write is tried again.
+const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How often a path is tried whose rights forbid to write it.
+const TRIES_WITHOUT_RIGHTS: u32 = 3;
+/// How often a lasting problem is logged.
+const LOG_EVERY: Duration = Duration::from_secs(60);
+/// Buffers that grew beyond this are not kept.
+const LARGEST_KEPT_BUFFER: usize = 1 << 20;
+
+fn build(options: &mut Options<'_>) -> Box<dyn Output> {
+    let target = Target::read(options);
+    let encoders = options.encoder("codec", "json_lines");
+    let flush_interval = options
+        .seconds("flush_interval")
+        .doc("How often gzip files are flushed, in seconds; 0 after each batch. Other files are written at once.")
+        .default(Duration::from_secs(2));
+    let gzip = options.boolean("gzip").doc("Whether to compress.").default(false);
+    let create_if_deleted = options
+        .boolean("create_if_deleted")
+        .doc("Whether to make files that do not exist; else their events go to the failure file.")
+        .default(true);
+    let dir_mode = permissions::read(options, "dir_mode");
+    let file_mode = permissions::read(options, "file_mode");
+    let behavior = options
+        .word("write_behavior", &["append", "overwrite"])
+        .doc("Whether a batch follows the content, or its last event replaces it.")
+        .default("append".to_owned());
+    let overwrite = behavior == "overwrite";
+    if gzip && overwrite {
+        options.invalid("write_behavior", "a gzip file cannot be overwritten: use `append`, or leave `gzip` out");
+    }
+    let stale_cleanup_interval = options
+        .seconds("stale_cleanup_interval")
+        .doc("How often files that were not used since the last time are closed, in seconds.")
+        .default(Duration::from_secs(10));
+    let manner = Manner { gzip, overwrite, file_mode, dir_mode };
+    Box::new(FileOutput {
+        shared: Arc::new(Shared { files: OpenFiles::new(manner), logged: Mutex::new(None) }),
+        target,
+        encoders,
+        gzip,
+        overwrite,
+        create_if_deleted,
+        flush_interval,
+        stale_cleanup_interval,
+        buffers: Mutex::default(),
+        closed: Stop::new(),
+    })
+}
+
+struct FileOutput {
+    shared: Arc<Shared>,
+    target: Target,
+    encoders: Encoders,
+    gzip: bool,
+    overwrite: bool,
+    create_if_deleted: bool,
+    flush_interval: Duration,
+    stale_cleanup_interval: Duration,
+    /// Emptied buffers of earlier batches.
+    buffers: Mutex<Vec<Vec<u8>>>,
+    closed: Stop,
+}
+
+/// What the workers share with the task that flushes and closes files.
+struct Shared {
+    files: OpenFiles,
+    /// When a problem was last logged.
+    logged: Mutex<Option<Instant>>,
+}
+
+/// The events of a batch that go to one file.
+struct Group {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// Their places in the batch; not kept for a fixed path.
+    events: Vec<usize>,
+}
+
+#[async_trait]
+impl Output for FileOutput {
+    async fn register(&self, _: &Stop) -> Result<(), PluginError> {
+        let shared = self.shared.clone();
+        // A flush that finds nothing to do costs nothing worth a setting.
+        let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
+        let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
+        tokio::spawn(keep_house(shared, flush, stale, self.closed.clone()));
+        Ok(())
+    }
+
+    async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
+        let mut deliveries = Deliveries::all();
+        for mut group in self.groups(batch.events) {
+            if let Err(dead) = self.append(&group, batch.lease, stop).await? {
+                group.events.iter().for_each(|&at| deliveries.set(at, Delivery::Dead(dead.clone())));
+            }
+            group.bytes.clear();
+            if group.bytes.capacity() <= LARGEST_KEPT_BUFFER {
+                self.buffers.lock().push(group.bytes);
+            }
+        }
+        Ok(deliveries)
+    }
+
+    async fn close(&self) {
+        self.closed.cancel();
+        for appender in self.shared.files.all() {
+            self.shared.close(&mut *appender.lock().await).await;
+        }
+    }
+}
+
+impl FileOutput {
+    /// Encodes a batch, sorted by file, each in the order of the batch.
+    fn groups(&self, events: &[&Event]) -> Vec<Group> {
+        if let Some(path) = self.target.fixed() {
+            let path = if self.is_writable(path) { path } else { self.target.failure() };
+            let mut group = self.group(path.clone());
+            for event in events.get(if self.overwrite { events.len() - 1 } else { 0 }..).unwrap_or_default() {
+                self.encoders.encode(event, &mut group.bytes);
+            }
+            return vec![group];
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
+        let mut by_rendered: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut rendered = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            rendered.clear();
+            self.target.render(event, &mut rendered);
+            let place = by_rendered.get(&rendered).copied().unwrap_or_else(|| {
+                let path = self.resolve(&rendered);
+                let place = *by_path.entry(path).or_insert_with_key(|path| {
+                    groups.push(self.group(path.clone()));
+                    groups.len() - 1
+                });
+                by_rendered.insert(rendered.clone(), place);
+                place
+            });
+            let Some(group) = groups.get_mut(place) else { continue };
+            if self.overwrite {
+                group.bytes.clear();
+            }
+            group.events.push(at);
+            self.encoders.encode(event, &mut group.bytes);
+        }
+        groups
+    }
+
+    fn group(&self, path: PathBuf) -> Group {
+        Group { path, bytes: self.buffers.lock().pop().unwrap_or_default(), events: Vec::new() }
+    }
+
+    fn resolve(&self, rendered: &[u8]) -> PathBuf {
+        let rendered = String::from_utf8_lossy(rendered);
+        match self.target.resolve(&rendered) {
+            Some(path) if self.is_writable(&path) => path,
+            Some(_) => self.target.failure().clone(),
+            None => {
+                tracing::warn!(target: "logstash.outputs.file", path = %rendered,
+                    "The event tried to write outside the files root, writing the event to the failure file");
+                self.target.failure().clone()
+            }
+        }
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        self.create_if_deleted || path.exists()
+    }
+
+    /// Writes the events of a group, as long as it takes. The inner error is why their path can never be written.
+    async fn append(&self, group: &Group, lease: &Lease, stop: &Stop) -> Result<Result<(), String>, GivenBack> {
+        let mut appender = self.lock(&group.path, stop).await?;
+        let mut written = 0;
+        let mut tries = 0;
+        let mut wait = RETRY_AFTER.0;
+        loop {
+            let done = if self.gzip { appender.prepare() } else { appender.append(&group.bytes, &mut written) };
+            let Err(error) = done else { break };
+            tries += 1;
+            if self.target.fixed().is_none() && is_hopeless(&error, tries) {
+                self.shared.files.retire(&mut appender);
+                return Ok(Err(format!("file: cannot write {}: {error}", group.path.display())));
+            }
+            self.shared.complain(&group.path, &error);
+            pause(&mut wait, stop).await?;
+        }
+        if self.gzip
+            && let Err(error) = self.compress(&mut appender, &group.bytes, lease)
+        {
+            // The member stays and is tried again before the next batch.
+            self.shared.complain(&group.path, &error);
+        }
+        Ok(Ok(()))
+    }
+
+    fn compress(&self, appender: &mut Appender, bytes: &[u8], lease: &Lease) -> Result<(), Error> {
+        appender.compress(bytes, lease.clone())?;
+        if self.flush_interval.is_zero() || appender.is_full() { appender.flush(false) } else { Ok(()) }
+    }
+
+    /// The file of that path, for one batch. Closes another one when there are too many.
+    async fn lock(&self, path: &Path, stop: &Stop) -> Result<OwnedMutexGuard<Appender>, GivenBack> {
+        loop {
+            let (appender, oldest) = self.shared.files.get(path);
+            if let Some(oldest) = oldest {
+                self.shared.make_room(oldest, stop).await?;
+            }
+            let appender = tokio::select! {
+                appender = appender.lock_owned() => appender,
+                () = stop.cancelled() => return Err(GivenBack),
+            };
+            if !appender.is_retired {
+                return Ok(appender);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Closes a file, as long as it takes.
+    async fn make_room(&self, oldest: SharedAppender, stop: &Stop) -> Result<(), GivenBack> {
+        let mut oldest = oldest.lock().await;
+        let mut wait = RETRY_AFTER.0;
+        while let Err(error) = oldest.flush(true) {
+            self.complain(oldest.path(), &error);
+            pause(&mut wait, stop).await?;
+        }
+        self.files.retire(&mut oldest);
+        Ok(())
+    }
+
+    /// Closes a file at the end of the pipeline, which does not wait for a full disk for ever.
+    async fn close(&self, appender: &mut Appender) {
+        let mut tries = 0;
+        while let Err(error) = appender.flush(true) {
+            tries += 1;
+            if tries == TRIES_WITHOUT_RIGHTS {
+                let bytes = appender.abandon();
+                tracing::error!(target: "logstash.outputs.file",
+                    "{bytes} bytes were not written to {}, their batches are not acknowledged: {error}",
+                    appender.path().display());
+                break;
+            }
+            tokio::time::sleep(RETRY_AFTER.0).await;
+        }
+        self.files.retire(appender);
+    }
+
+    async fn flush(&self) {
+        for appender in self.files.all() {
+            let mut appender = appender.lock().await;
+            if let Err(error) = appender.flush(false) {
+                self.complain(appender.path(), &error);
+            }
+        }
+    }
+
+    async fn close_idle(&self) {
+        for appender in self.files.all() {
+            // A locked one is in use.
+            let Ok(mut appender) = appender.try_lock() else { continue };
+            if !std::mem::take(&mut appender.is_used) {
+                match appender.flush(true) {
+                    Ok(()) => self.files.retire(&mut appender),
+                    Err(error) => self.complain(appender.path(), &error),
+                }
+            }
+        }
+    }
+
+    fn complain(&self, path: &Path, error: &Error) {
+        let mut logged = self.logged.lock();
+        if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
+            *logged = Some(Instant::now());
+            tracing::warn!(target: "logstash.outputs.file",
+                "cannot write {}, trying again until it works: {error}", path.display());
+        }
+    }
+}
+
+/// Flushes gzip files and closes idle files, until the output is closed.
+async fn keep_house(shared: Arc<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
+    let mut flushes = tokio::time::interval(flush.unwrap_or(stale));
+    let mut cleanups = tokio::time::interval(stale);
+    loop {
+        tokio::select! {
+            () = closed.cancelled() => return,
+            _ = flushes.tick(), if flush.is_some() => shared.flush().await,
+            _ = cleanups.tick() => shared.close_idle().await,
+        }
+    }
+}
+
+/// Waits, longer each time.
+async fn pause(wait: &mut Duration, stop: &Stop) -> Result<(), GivenBack> {
+    tokio::select! {
+        () = tokio::time::sleep(*wait) => {}
+        () = stop.cancelled() => return Err(GivenBack),
+    }
+    *wait = (*wait * 2).min(RETRY_AFTER.1);
+    Ok(())
+}
+
+/// Whether a path made from an event will not become writable by waiting.
+fn is_hopeless(error: &Error, tries: u32) -> bool {
+    match error.kind() {
+        ErrorKind::PermissionDenied => tries >= TRIES_WITHOUT_RIGHTS,
+        ErrorKind::InvalidInput | ErrorKind::InvalidFilename | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! `stdout`: prints events, one write for each batch.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rustix::io::Errno;
+
+use crate::plugins::{Deliveries, Encoders, GivenBack, Options, Output, OutputBatch, OutputPlugin, Stop};
+
+/// The plugin.
+pub const PLUGIN: OutputPlugin = OutputPlugin { name: "stdout", summary: "Prints events to standard output.", build };
+
+/// Wait before the next try when standard output leads to a full disk.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+struct Stdout {
+    encoders: Encoders,
+    /// Set once nobody reads any more.
+    closed: AtomicBool,
+}
+
+fn build(options: &mut Options<'_>) -> Box<dyn Output> {
+    Box::new(Stdout { encoders: options.encoder("codec", "rubydebug"), closed: AtomicBool::new(false) })
+}
+
+#[async_trait]
+impl Output for Stdout {
+    async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(Deliveries::all());
+        }
+        let mut bytes = Vec::with_capacity(batch.events.len() * 256);
+        for event in batch.events {
+            self.encoders.encode(event, &mut bytes);
+        }
+        let mut rest = bytes.as_slice();
+        while let Err(error) = print(&mut rest) {
+            let why = std::io::Error::from(error);
+            if matches!(error, Errno::PIPE | Errno::BADF) {
+                if !self.closed.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(target: "logstash.outputs.stdout",
+                        "nobody reads standard output any more ({why}); events for it are thrown away from now on");
+                }
+                break;
+            }
+            tracing::warn!(target: "logstash.outputs.stdout", "cannot write standard output, trying again: {why}");
+            tokio::select! {
+                () = tokio::time::sleep(RETRY_AFTER) => {}
+                () = stop.cancelled() => return Err(GivenBack),
+            }
+        }
+        Ok(Deliveries::all())
+    }
+}
+
+/// Past the line buffer of the standard library, which would cut a batch in two. Its lock keeps writers apart.
+fn print(rest: &mut &[u8]) -> Result<(), Errno> {
+    let stdout = std::io::stdout().lock();
+    while !rest.is_empty() {
+        match rustix::io::write(&stdout, rest) {
+            Ok(written) => *rest = rest.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            // Someone made the terminal or pipe non-blocking.
+            Err(Errno::AGAIN) => std::thread::sleep(Duration::from_millis(1)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! What one pipeline runs with: its configuration and every setting that may differ between pipelines, typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::diagnostic::Diagnostic;
+use crate::dead_letter::{LoopGuard, StoragePolicy};
+use crate::event::EscapeStyle;
+
+/// Where the text of a pipeline comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// The text itself (`-e`, `config.string`).
+    Text(String),
+    /// A file, a directory or a glob, as the user wrote it (`-f`, `path.config`); relative to the working directory.
+    Path(String),
+}
+
+/// Whether events keep their order between input and output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ordered {
+    /// Only when exactly one worker was asked for, see [`PipelineSettings::workers_explicit`].
+    #[default]
+    Auto,
+    /// Always; the pipeline does not start with more than one worker.
+    True,
+    /// Never.
+    False,
+}
+
+/// Which field names plugins choose by default (the Elastic Common Schema).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecs {
+    /// The names of before there was a schema.
+    Disabled,
+    /// Version 1 of the schema.
+    V1,
+    /// Version 8 of the schema.
+    #[default]
+    V8,
+}
+
+/// Where events wait between inputs and workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueType {
+    /// In memory, bounded by workers × batch size.
+    #[default]
+    Memory,
+    /// On disk. Refused while loading until it is built.
+    Persisted,
+}
+
+/// The dead letter queue of one pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetterQueueSettings {
+    /// Whether rejected events are kept.
+    pub enable: bool,
+    /// Size of all segments at which `storage_policy` applies, in bytes.
+    pub max_bytes: u64,
+    /// Age at which an unfinished segment is sealed; at least one second.
+    pub flush_interval: Duration,
+    /// How often that age is looked at; between one second and `flush_interval`.
+    pub flush_check_interval: Duration,
+    /// Which entries go when it is full.
+    pub storage_policy: StoragePolicy,
+    /// Age at which segments are deleted, if any.
+    pub retain_age: Option<Duration>,
+    /// What happens to a replayed event that fails again.
+    pub loop_guard: LoopGuard,
+}
+
+/// Everything that one pipeline is run with.
+#[derive(Clone, Debug)]
+pub struct PipelineSettings {
+    /// `pipeline.id`: a name without `/` and NUL that is neither `.` nor `..`, fit to be a directory name.
+    pub id: String,
+    /// The configuration.
+    pub config: ConfigSource,
+    /// Where the configuration was set, for messages: `command line (-f)`, `pipelines.yml:4`, `logstash.yml:2`.
+    pub config_set_at: String,
+    /// Number of worker threads, at least 1.
+    pub workers: usize,
+    /// Whether `pipeline.workers` was set by the user; decides [`Ordered::Auto`], and whether a filter that is not
+    /// thread-safe may lower it.
+    pub workers_explicit: bool,
+    /// Most events that a worker takes at once, at least 1.
+    pub batch_size: usize,
+    /// How long a worker waits for each further event of a batch.
+    pub batch_delay: Duration,
+    /// A batch that grew beyond `batch_size` times this goes to the outputs in chunks of `batch_size`.
+    pub output_chunking_growth_factor: usize,
+    /// Whether order is kept.
+    pub ordered: Ordered,
+    /// Default field names of plugins.
+    pub ecs_compatibility: Ecs,
+    /// Whether `\n`, `\t`, … in quoted strings of the configuration are escapes.
+    pub support_escapes: bool,
+    /// How names with brackets are written in field references.
+    pub escape_style: EscapeStyle,
+    /// Kind of queue.
+    pub queue_type: QueueType,
+    /// Where persisted queues live; this pipeline's is `<path_queue>/<id>`.
+    pub path_queue: PathBuf,
+    /// The dead letter queue.
+    pub dead_letter_queue: DeadLetterQueueSettings,
+    /// Where dead letter queues live; this pipeline's is `<path_dead_letter_queue>/<id>`.
+    pub path_dead_letter_queue: PathBuf,
+    /// Whether a changed configuration may replace this pipeline while running.
+    pub reloadable: bool,
+    /// Whether plugin metrics are collected.
+    pub metric_collect: bool,
+    /// How often a batch that crashed a worker is tried before its events are run one by one; 0 is never.
+    pub poison_batch_limit: u64,
+    /// What keeps this pipeline, and only this one, from starting.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl PipelineSettings {
+    /// How messages name the configuration when it is a text: `config string` for `-e`, else the place that holds it.
+    pub fn config_name(&self) -> String {
+        match &self.config {
+            ConfigSource::Path(path) => path.clone(),
+            ConfigSource::Text(_) if self.config_set_at.starts_with("command line") => "config string".into(),
+            ConfigSource::Text(_) => format!("{} (config.string)", self.config_set_at),
+        }
+    }
+
+    /// Whether events keep their order, after `auto` was resolved.
+    pub fn is_ordered(&self) -> bool {
+        match self.ordered {
+            Ordered::Auto => self.workers_explicit && self.workers == 1,
+            Ordered::True => true,
+            Ordered::False => false,
+        }
+    }
+}
