@@ -329,7 +329,10 @@ impl Shared {
         match to.append(&buffers.entry, entry.entry_time)? {
             Appended::Stored if written == Written::Parked => {
                 // Rare, so only the pipeline's own queue ever has something pending.
-                to.flush().inspect_err(|_| drop(to.drop_pending()))?;
+                if let Err(error) = to.flush() {
+                    to.drop_pending();
+                    return Err(error);
+                }
                 Ok(written)
             }
             Appended::Stored => Ok(written),
