@@ -124,11 +124,15 @@ impl<'a> Scenario<'a> {
             check(!status.success(), || "it started".to_owned())?;
         } else {
             eventually(PATIENCE, || {
-                program.has_ended() || (self.requests_are_right().is_ok() && self.log_is_right(&program).is_ok())
+                let ended = program.has_ended();
+                let shown = self.requests_are_right().and_then(|()| self.log_is_right(&program));
+                ended || shown.and_then(|()| self.metrics_are_right(&program)).is_ok()
             });
+            let counted = self.metrics_are_right(&program);
             let status = program.finish(PATIENCE);
             let log = || format!("it ended with {status}; its log:\n{}", program.log().join("\n"));
             check(status.success(), log)?;
+            counted?;
         }
         let right = self.error_is_right(&program).and_then(|()| self.requests_are_right());
         let right =
@@ -234,6 +238,13 @@ impl<'a> Scenario<'a> {
             check(line.is_none(), || format!("logged, and should not be: {line:?}"))?;
         }
         Ok(())
+    }
+
+    fn metrics_are_right(&self, program: &Program) -> Verdict {
+        let Some(expected) = self.expect["metrics"].as_object() else { return Ok(()) };
+        let stats = program.stats().unwrap_or_default();
+        let right = expected.iter().all(|(name, counters)| is_subset(counters, &stats[name]));
+        check(right, || format!("expected {expected:?}, got {stats}"))
     }
 
     fn dead_letters_are_right(&self, program: &Program) -> Verdict {
