@@ -134,8 +134,11 @@ fn plugin(pair: Pair<'_, Rule>, kind: PluginKind, scope: &mut Scope<'_>) -> Plug
     }
     block.settings = settings.list;
     // Merging compares what was written, so variables come last.
+    let (all, open) = (scope.variables, scope.open_variables);
     for setting in &mut block.settings {
-        values::resolve_variables(&mut setting.value, scope);
+        // An id is shown everywhere and must not hold a secret.
+        let variables = if setting.name == "id" { open } else { all };
+        values::resolve_variables(&mut setting.value, variables, scope);
     }
     block
 }
