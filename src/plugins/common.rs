@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::Options;
-use crate::event::{Event, FieldRef, Template, Text, Value};
+use crate::event::{EscapeStyle, Event, FieldRef, Template, Text, Value};
 
 /// Common options of an input: what is put on each event that it decodes.
 #[derive(Clone, Debug, Default)]
 pub struct Decoration {
     kind: Option<Text>,
     add_field: Vec<(Template, Template)>,
+    escape_style: EscapeStyle,
     tags: Vec<Text>,
 }
 
@@ -25,6 +26,7 @@ impl Decoration {
         Self {
             kind: kind.map(Text::from),
             add_field: options.template_hash("add_field").doc("Fields to add to each event.").default(Vec::new()),
+            escape_style: options.context().escape_style,
             tags: tags.unwrap_or_default().into_iter().map(Text::from).collect(),
         }
     }
@@ -41,7 +43,7 @@ impl Decoration {
         {
             event.fields_mut().insert(Text::borrowed("type"), kind.clone());
         }
-        add_fields(&self.add_field, event);
+        add_fields(&self.add_field, self.escape_style, event);
         for tag in &self.tags {
             event.append_tag(tag.clone());
         }
@@ -52,6 +54,7 @@ impl Decoration {
 #[derive(Clone, Debug, Default)]
 pub struct OnMatch {
     add_field: Vec<(Template, Template)>,
+    escape_style: EscapeStyle,
     remove_field: Vec<Removal>,
     add_tag: Vec<Template>,
     remove_tag: Vec<Template>,
@@ -86,6 +89,7 @@ impl OnMatch {
         }
         Self {
             add_field: options.template_hash("add_field").doc("Fields to add to a matched event.").default(Vec::new()),
+            escape_style: style,
             remove_field,
             add_tag: options.templates("add_tag").doc("Tags to add to a matched event.").optional().unwrap_or_default(),
             remove_tag: options
@@ -110,7 +114,7 @@ impl OnMatch {
 
     /// Adds fields, removes fields, adds tags, removes tags, in this order.
     pub fn apply(&self, event: &mut Event) {
-        add_fields(&self.add_field, event);
+        add_fields(&self.add_field, self.escape_style, event);
         for removal in &self.remove_field {
             match removal {
                 Removal::Fixed(field) => {
@@ -118,7 +122,7 @@ impl OnMatch {
                 }
                 Removal::PerEvent(template) => {
                     let name = template.render(event);
-                    if let Ok(field) = FieldRef::parse(&name, crate::event::EscapeStyle::None) {
+                    if let Ok(field) = FieldRef::parse(&name, self.escape_style) {
                         event.remove(&field);
                     }
                 }
@@ -164,11 +168,11 @@ pub fn explicit_id(block: &crate::config::ast::PluginBlock) -> Option<Arc<str>> 
     super::convert::string(&setting.value).ok().map(Arc::from)
 }
 
-fn add_fields(fields: &[(Template, Template)], event: &mut Event) {
+fn add_fields(fields: &[(Template, Template)], style: EscapeStyle, event: &mut Event) {
     for (name, value) in fields {
         let value = Value::String(value.render(event));
         let name = name.render(event);
-        let added = FieldRef::parse(&name, crate::event::EscapeStyle::None)
+        let added = FieldRef::parse(&name, style)
             .map_err(|e| e.to_string())
             .and_then(|field| event.append(&field, value).map_err(|e| e.to_string()));
         if let Err(error) = added {
