@@ -1,5 +1,6 @@
 //! Case files: a YAML list of maps, one a case.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,7 +61,15 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Entry>, FileError> {
         };
         return Err(wrong(root.bytes.start, message.into()));
     };
-    nodes.iter().map(|node| entry(node, &file, &mut lines, &mut wrong)).collect()
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let entries = nodes.iter().map(|node| {
+        let entry = entry(node, &file, &mut lines, &mut wrong)?;
+        match seen.insert(entry.name.clone(), entry.line) {
+            Some(first) => Err(wrong(node.bytes.start, format!("line {first} has a case `{}` already", entry.name))),
+            None => Ok(entry),
+        }
+    });
+    entries.collect()
 }
 
 fn entry(
@@ -177,6 +186,7 @@ mod tests {
         for (text, error) in [
             ("a: 1\n", "t.yml:1: must be a list of cases"),
             ("{\"testcases\": []}", "logstash-filter-verifier"),
+            ("- case: a\n- case: b\n- case: a\n", "t.yml:3: line 1 has a case `a` already"),
             ("- case: a\n- x\n", "t.yml:2: a case must be a map"),
             ("- case: a\n- why: b\n", "t.yml:2: a case needs a name"),
             ("- case: a\n  why: b\n  why: c\n", "t.yml:3: `why` stands twice"),
