@@ -28,3 +28,9 @@ pub use value::Value;
 ///
 /// Chosen by measurement, see `benches/event_model.rs`.
 pub type Text = hipstr::HipStr<'static>;
+
+/// A piece of a text, shared when it is long. Empty when the range does not lie on character borders.
+pub fn piece(text: &Text, range: std::ops::Range<usize>) -> Text {
+    let Some(piece) = text.get(range) else { return Text::new() };
+    if piece.len() <= Text::inline_capacity() { Text::from(piece) } else { text.slice_ref(piece) }
+}

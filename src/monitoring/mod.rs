@@ -4,6 +4,7 @@
 //! of endpoints has a file: [`root`], [`node_info`], [`node_stats`], [`health`]. Numbers that Logstash gives as
 //! integers are integers here: clients decode them into such.
 
+mod graph;
 mod health;
 mod node_info;
 mod node_stats;
