@@ -4,6 +4,7 @@
 //! language, the queues and the plugins are built on it.
 
 mod decimal;
+mod field_name;
 mod fields;
 pub mod json;
 mod map;
@@ -16,6 +17,7 @@ mod timestamp;
 mod value;
 
 pub use decimal::Decimal;
+pub use field_name::FieldName;
 pub use fields::{FieldError, METADATA, TAGS, TIMESTAMP, VERSION};
 pub use map::Map;
 pub use record::Event;

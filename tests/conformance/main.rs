@@ -7,6 +7,7 @@
 mod codecs;
 mod dead_letters;
 mod pipeline;
+mod program;
 mod prose;
 #[path = "../support/scenario/mod.rs"]
 mod scenario;
@@ -120,6 +121,7 @@ fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
         Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
         None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
         None if is_scenario(entry) => scenario::run(entry),
+        None if program::is_for(entry) => program::judge(entry),
         None => pipeline::judge(entry, runner),
     }
 }
