@@ -180,9 +180,22 @@ fn entries(request: &Request) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
+/// The flags that a case needs when it is run again alone.
+fn repeated(request: &Request) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |flag: &str, value: Option<String>| {
+        flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    };
+    add("-f", request.defaults.config.clone());
+    add("--path.settings", request.defaults.settings_directory.as_ref().map(|path| path.display().to_string()));
+    add("--clock", request.clock.map(|at| at.to_string()));
+    flags
+}
+
 fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
     let begun = Instant::now();
     let dots = std::io::stdout().is_terminal() && !request.verbose;
+    let flags = repeated(&request);
     let mut runner = Runner::new(request.defaults, request.clock).map_err(|e| e.to_string())?;
     let mut tally = Tally::default();
     let mut in_dots = false;
@@ -195,7 +208,7 @@ fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
             Verdict::Passed if dots => ".".into(),
             Verdict::Passed => String::new(),
             Verdict::Skipped(reason) => format!("SKIP {place}\n     {reason}\n"),
-            Verdict::Failed(failure) => report::failure(entry, failure),
+            Verdict::Failed(failure) => report::failure(entry, failure, &flags),
         };
         let is_dot = text == ".";
         print(&if in_dots && !is_dot { format!("\n{text}") } else { text });

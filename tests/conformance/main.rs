@@ -81,7 +81,7 @@ fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
             match verdict {
                 Verdict::Passed => {}
                 Verdict::Failed(failure) => {
-                    print!("{}", report::failure(&entry, &failure));
+                    print!("{}", report::failure(&entry, &failure, &[]));
                     failed.push(entry.name);
                 }
                 Verdict::Skipped(reason) => skipped.push(format!("{} ({reason})", entry.name)),
