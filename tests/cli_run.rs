@@ -180,3 +180,23 @@ fn root_is_refused_only_when_that_was_set() {
     run("-S allow_superuser=true").fails_with(0, &["NOTICE: Allowing Spillway to run as superuser"]);
     assert_eq!(run("").err.matches("as superuser").count(), 1);
 }
+
+#[test]
+fn sigterm_is_an_orderly_end() {
+    use std::io::{BufRead, BufReader, Read};
+    let place = Place::new().file("good.conf", GOOD);
+    let mut child = place.command(&format!("-f good.conf {ARGUMENTS}")).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("started 1 of 1") {
+        line.clear();
+        assert!(err.read_line(&mut line).unwrap() > 0, "it ended before it started");
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    let status = child.wait().unwrap();
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    assert!(rest.contains("SIGTERM received. Shutting down.") && rest.contains("Logstash shut down."), "{rest}");
+    assert!(!place.join("data/.lock").exists());
+}

@@ -317,6 +317,10 @@ fn orchestrators_hear_whether_the_program_lives_and_is_ready() {
     assert_eq!(service.get("/_health/ready").status, 200);
     node.set_pipeline_state(&"main".into(), PipelineState::Unknown);
     assert_eq!(service.get("/_health/ready").json()["reasons"], json!(["pipeline main: failed to start"]));
+    node.set_pipeline_state(&"main".into(), PipelineState::Running);
+    node.set_stopping();
+    assert_eq!(service.get("/_health/ready").json()["reasons"], json!(["stopping"]));
+    assert_eq!(service.get("/_health/live").status, 200);
 }
 
 #[test]

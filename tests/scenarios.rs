@@ -13,7 +13,7 @@ fn passes(name: &str) {
     let entry = entries.iter().find(|entry| entry.name == name).unwrap();
     match scenario::run(entry) {
         Verdict::Passed => {}
-        Verdict::Failed(failure) => panic!("{}", report::failure(entry, &failure, &[])),
+        Verdict::Failed(failure) => panic!("{}", report::failure(entry, &failure, "cargo test --test scenarios")),
         Verdict::Skipped(reason) => panic!("{name} was not run: {reason}"),
     }
 }

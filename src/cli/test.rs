@@ -208,7 +208,7 @@ fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
             Verdict::Passed if dots => ".".into(),
             Verdict::Passed => String::new(),
             Verdict::Skipped(reason) => format!("SKIP {place}\n     {reason}\n"),
-            Verdict::Failed(failure) => report::failure(entry, failure, &flags),
+            Verdict::Failed(failure) => report::failure(entry, failure, &report::rerun(entry, &flags)),
         };
         let is_dot = text == ".";
         print(&if in_dots && !is_dot { format!("\n{text}") } else { text });

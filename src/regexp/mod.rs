@@ -7,6 +7,7 @@
 
 mod class;
 mod escape;
+mod quantifier;
 mod translate;
 
 use std::ops::Range;

@@ -101,12 +101,27 @@ fn the_dialect_of_ruby() {
         ("a\\Kb", "ab", Some("b")),
         ("a\\Rb", "a\r\nb", Some("a\r\nb")),
     ];
-    let wrong: Vec<String> = table
-        .iter()
-        .filter(|(pattern, text, expected)| first(pattern, text) != *expected)
-        .map(|(pattern, text, expected)| format!("{pattern} in {text:?}: {:?}, not {expected:?}", first(pattern, text)))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let mut wrong = String::new();
+    for (pattern, text, expected) in table {
+        // The look-ahead changes nothing but the engine.
+        for pattern in [(*pattern).to_owned(), format!("(?=)(?:{pattern})")] {
+            let found = first(&pattern, text);
+            if found != *expected {
+                wrong += &format!("{pattern} in {text:?}: {found:?}, not {expected:?}\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn every_sign_can_be_escaped() {
+    for sign in (0x20..0x7f_u8).map(char::from).filter(char::is_ascii_punctuation) {
+        let text = format!("a{sign}b");
+        for pattern in [format!("a\\{sign}b"), format!("a[\\{sign}]b"), format!("(?=.)a\\{sign}[b\\{sign}]")] {
+            assert_eq!(first(&pattern, &text), Some(text.as_str()), "{pattern}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::RegexpError;
 use super::class::class;
 use super::escape::{self, Escape};
+use super::quantifier;
 
 /// A pattern for the engines.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Translation {
 
 /// Nested groups that are followed by recursion; `fancy-regex` has the same limit.
 const MAX_DEPTH: usize = 60;
+/// Quantifiers on one atom.
+const MOST_QUANTIFIERS: usize = 10;
 
 /// Translates a pattern.
 pub(super) fn translate(source: &str, dot_all: bool) -> Result<Translation, RegexpError> {
@@ -348,78 +351,26 @@ impl<'s> Translator<'s> {
     /// The quantifiers behind the atom that starts at `start` of the output. Whether it must match at least once.
     fn quantifiers(&mut self, start: usize, flags: Flags) -> Result<bool, RegexpError> {
         let mut at_least_once = true;
-        let mut count = 0;
-        loop {
+        for count in 0.. {
             if flags.extended {
                 self.skip_blanks();
             }
-            let Some(quantifier) = self.quantifier()? else { return Ok(at_least_once) };
+            let Some((quantifier, behind)) = quantifier::read(self.rest)? else { break };
+            self.rest = behind;
+            self.linear &= !quantifier.possessive;
             at_least_once &= quantifier.least > 0;
             // A quantifier of a quantifier repeats the whole: `.?*`.
             if count > 0 {
                 self.out.insert_str(start, "(?:");
                 self.out.push(')');
             }
-            count += 1;
+            if count > MOST_QUANTIFIERS {
+                return Err(RegexpError("too many repeat operators follow each other".to_owned()));
+            }
             self.out.push_str(&quantifier.text);
         }
+        Ok(at_least_once)
     }
-
-    fn quantifier(&mut self) -> Result<Option<Quantifier>, RegexpError> {
-        let least = match self.rest.chars().next() {
-            Some('*' | '?') => 0,
-            Some('+') => 1,
-            Some('{') => return self.interval(),
-            _ => return Ok(None),
-        };
-        let mut text = String::from(self.take().unwrap_or('*'));
-        if self.eat("?") {
-            text.push('?');
-        } else if self.eat("+") {
-            self.linear = false;
-            text.push('+');
-        }
-        Ok(Some(Quantifier { text, least }))
-    }
-
-    /// `{n}`, `{n,}`, `{n,m}`, `{,m}`. Anything else behind a brace is literal.
-    fn interval(&mut self) -> Result<Option<Quantifier>, RegexpError> {
-        let Some((inside, behind)) = self.rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
-            return Ok(None);
-        };
-        let (low, high) = inside.split_once(',').map_or((inside, None), |(low, high)| (low, Some(high)));
-        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        let bounded = !low.is_empty() || high.is_some_and(|high| !high.is_empty());
-        if !bounded || !digits(low) || !high.is_none_or(digits) {
-            return Ok(None);
-        }
-        let number = |text: &str| match text.parse::<u32>() {
-            // Onigmo's own limit.
-            Ok(n) if n <= 100_000 => Ok(n),
-            _ => Err(RegexpError("too big number is specified for repeat".to_owned())),
-        };
-        let least = if low.is_empty() { 0 } else { number(low)? };
-        let most = high.filter(|high| !high.is_empty()).map(number).transpose()?;
-        if most.is_some_and(|most| most < least) {
-            return Err(RegexpError(format!("the interval {{{inside}}} is empty")));
-        }
-        self.rest = behind;
-        let mut text = match (high, most) {
-            (None, _) => format!("{{{least}}}"),
-            (Some(_), None) => format!("{{{least},}}"),
-            (Some(_), Some(most)) => format!("{{{least},{most}}}"),
-        };
-        // `a{2}?` is `(?:a{2})?` in Ruby; only a range can be lazy. `a{1,2}+` is a repeat of the repeat anyway.
-        if high.is_some() && self.eat("?") {
-            text.push('?');
-        }
-        Ok(Some(Quantifier { text, least }))
-    }
-}
-
-struct Quantifier {
-    text: String,
-    least: u32,
 }
 
 /// Reads `im-x`, and gives the group that turns on case folding for the engine.

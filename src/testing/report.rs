@@ -7,9 +7,8 @@ use super::file::Entry;
 use super::run::{Failure, Finding};
 use crate::event::Value;
 
-/// A failed case as text: where it is, what it is about, what differs, and how to run it alone. `flags` are those
-/// that the run was started with and that running it alone needs too.
-pub fn failure(entry: &Entry, failure: &Failure, flags: &[String]) -> String {
+/// A failed case as text: where it is, what it is about, what differs, and the command that runs it alone.
+pub fn failure(entry: &Entry, failure: &Failure, rerun: &str) -> String {
     let mut out = String::new();
     let file = entry.file.display();
     // Writing to a String never fails.
@@ -27,10 +26,15 @@ pub fn failure(entry: &Entry, failure: &Failure, flags: &[String]) -> String {
     if let Some(route) = route(failure) {
         let _ = writeln!(out, "     {route}");
     }
-    let rerun = ["spillway".into(), "test".into(), entry.file.display().to_string()].into_iter();
-    let rerun = rerun.chain(flags.iter().cloned()).chain(["--filter".into(), glob::Pattern::escape(&entry.name)]);
-    let _ = writeln!(out, "     rerun: {}", rerun.map(|word| for_shell(&word)).collect::<Vec<_>>().join(" "));
+    let _ = writeln!(out, "     rerun: {rerun}");
     out
+}
+
+/// The command that runs a case alone. `flags` are those of the run that this needs too.
+pub fn rerun(entry: &Entry, flags: &[String]) -> String {
+    let words = ["spillway".into(), "test".into(), entry.file.display().to_string()].into_iter();
+    let words = words.chain(flags.iter().cloned()).chain(["--filter".into(), glob::Pattern::escape(&entry.name)]);
+    words.map(|word| for_shell(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word that a shell takes as it is.
@@ -121,8 +125,7 @@ mod tests {
     #[test]
     fn the_rerun_line_can_be_pasted_into_a_shell() {
         let entries = file::parse(std::path::Path::new("my tests/a.yml"), "- case: it's [1]*\n").unwrap();
-        let text = failure(&entries[0], &Failure::default(), &["-f".into(), "x.conf".into()]);
-        let rerun = text.lines().last().unwrap();
-        assert_eq!(rerun, r"     rerun: spillway test 'my tests/a.yml' -f x.conf --filter 'it'\''s [[]1[]][*]'");
+        let rerun = rerun(&entries[0], &["-f".into(), "x.conf".into()]);
+        assert_eq!(rerun, r"spillway test 'my tests/a.yml' -f x.conf --filter 'it'\''s [[]1[]][*]'");
     }
 }

@@ -1,6 +1,7 @@
 //! The program under test, fed through standard input.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -32,7 +33,7 @@ impl Program {
         std::fs::create_dir_all(&data).unwrap();
         let mut yaml = json!({
             "path.data": data, "path.logs": home.path().join("logs"), "pipeline.workers": 1,
-            "pipeline.ecs_compatibility": "disabled", "log.rate_limit": "0s", "api.enabled": false,
+            "pipeline.ecs_compatibility": "disabled", "log.rate_limit": "0s",
         });
         for (name, value) in settings {
             yaml[*name] = serde_json::from_str(value).unwrap_or(Json::from(value.as_str()));
@@ -85,6 +86,18 @@ impl Program {
     /// Whether a line of this level holds all the words.
     pub fn has_logged(&self, level: &str, words: &[&str]) -> bool {
         self.log().iter().any(|line| is_line(line, level, words))
+    }
+
+    /// What node stats say about the output.
+    pub fn stats(&self) -> Option<Json> {
+        let line = self.log().into_iter().find(|line| line.contains("Successfully started Logstash API endpoint"))?;
+        let port = line.split("port: ").nth(1)?.split(',').next()?.parse().ok()?;
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        stream.write_all(b"GET /_node/stats/pipelines/main HTTP/1.0\r\nHost: x\r\n\r\n").ok()?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).ok()?;
+        let stats: Json = serde_json::from_str(reply.split_once("\r\n\r\n")?.1).ok()?;
+        stats.pointer("/pipelines/main/plugins/outputs/0").cloned()
     }
 
     /// Asks it to stop, as an operator does.
