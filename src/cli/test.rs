@@ -218,7 +218,7 @@ fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
         }
     }
     let line_end = if in_dots { "\n" } else { "" };
-    print(&format!("{line_end}{}\n", testing::summary(tally, begun.elapsed())));
+    print(&format!("{line_end}{}\n", report::summary(tally, begun.elapsed())));
     Ok(if tally.failed > 0 { FAILED } else { OK })
 }
 

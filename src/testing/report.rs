@@ -1,10 +1,11 @@
-//! What is printed of a case that failed.
+//! What is printed: cases that failed, and the summary.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::compare::Difference;
 use super::file::Entry;
-use super::run::{Failure, Finding};
+use super::verdict::{Failure, Finding, Tally};
 use crate::event::Value;
 
 /// A failed case as text: where it is, what it is about, what differs, and the command that runs it alone.
@@ -46,13 +47,19 @@ fn for_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The summary line: `12 passed, 1 failed, 0 skipped in 18 ms`.
+pub fn summary(tally: Tally, took: Duration) -> String {
+    let Tally { passed, failed, skipped } = tally;
+    format!("{passed} passed, {failed} failed, {skipped} skipped in {} ms", took.as_millis())
+}
+
 fn named_config(entry: &Entry) -> Option<&str> {
     ["file", "pipeline"].iter().find_map(|key| entry.keys.get(key).and_then(Value::as_str))
 }
 
 fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Unusable(message) => format!("     {message}\n"),
+        Finding::Message(message) => format!("     {message}\n"),
         Finding::Refused(errors) => format!("     does not start:\n{}", indented(errors)),
         Finding::Started(words) => format!("     starts, but should be refused with {}\n", quoted(words)),
         Finding::OtherRefusal { lacks, refusal } => {

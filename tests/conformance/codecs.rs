@@ -145,5 +145,5 @@ fn documents(text: &str) -> Value {
 }
 
 fn unusable(message: &str) -> Vec<Finding> {
-    vec![Finding::Unusable(message.to_owned())]
+    vec![Finding::Message(message.to_owned())]
 }

@@ -99,5 +99,5 @@ fn elasticsearch(entry: &Entry) -> Verdict {
         std::panic::catch_unwind(|| elasticsearch_support::scenario::run(&case))
             .unwrap_or_else(|panic| Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "panicked".into())))
     });
-    outcome.map_or_else(|message| failed(vec![Finding::Unusable(message)]), |()| Verdict::Passed)
+    outcome.map_or_else(|message| failed(vec![Finding::Message(message)]), |()| Verdict::Passed)
 }

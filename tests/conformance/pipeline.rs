@@ -10,7 +10,7 @@ use spillway::testing::{Entry, Failure, Finding, Runner, Verdict};
 pub fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
     match Folder::new(entry) {
         Ok(Folder { entry, .. }) => runner.run_entry(&entry),
-        Err(message) => Verdict::Failed(Failure { findings: vec![Finding::Unusable(message)], ..Failure::default() }),
+        Err(message) => Verdict::Failed(Failure { findings: vec![Finding::Message(message)], ..Failure::default() }),
     }
 }
 

@@ -55,7 +55,7 @@ pub fn judge(entry: &Entry) -> Verdict {
     match run(entry) {
         Ok(findings) if findings.is_empty() => Verdict::Passed,
         Ok(findings) => failed(findings),
-        Err(Stopped::Failed(message)) => failed(vec![Finding::Unusable(message)]),
+        Err(Stopped::Failed(message)) => failed(vec![Finding::Message(message)]),
         Err(Stopped::Unknown(reason)) => Verdict::Skipped(reason),
     }
 }
@@ -153,7 +153,7 @@ fn judge_delivered(entry: &Entry, folder: &Path, begun: Timestamp) -> Result<Vec
     if let Some(Value::Integer(count)) = entry.keys.get("expect_count")
         && *count != events.len() as i64
     {
-        findings.push(Finding::Unusable(format!("expected {count} events, got {}", events.len())));
+        findings.push(Finding::Message(format!("expected {count} events, got {}", events.len())));
     }
     Ok(findings)
 }
@@ -175,7 +175,7 @@ fn judge_output(entry: &Entry, folder: &Path, said: &Said) -> Result<Vec<Finding
         for (name, expected) in entry.keys.get(key).and_then(Value::as_map).into_iter().flat_map(Map::iter) {
             match std::fs::read(folder.join(name.as_str())) {
                 Ok(bytes) => findings.extend(compared(expected, &read(&bytes)?)?),
-                Err(error) => findings.push(Finding::Unusable(format!("{name}: {error}"))),
+                Err(error) => findings.push(Finding::Message(format!("{name}: {error}"))),
             }
         }
     }
@@ -185,7 +185,7 @@ fn judge_output(entry: &Entry, folder: &Path, said: &Said) -> Result<Vec<Finding
         _ => Vec::new(),
     };
     let missing = words.iter().filter(|word| !said.err.to_lowercase().contains(&word.to_lowercase()));
-    findings.extend(missing.map(|word| Finding::Unusable(format!("the log lacks `{word}`\n{}", said.shown()))));
+    findings.extend(missing.map(|word| Finding::Message(format!("the log lacks `{word}`\n{}", said.shown()))));
     Ok(findings)
 }
 

@@ -33,7 +33,7 @@ pub fn run(entry: &Entry) -> Verdict {
         Ok(()) => Verdict::Passed,
         Err(Stopped::Unknown(reason)) => Verdict::Skipped(reason),
         Err(Stopped::Failed(message)) => {
-            Verdict::Failed(Failure { findings: vec![Finding::Unusable(message)], ..Failure::default() })
+            Verdict::Failed(Failure { findings: vec![Finding::Message(message)], ..Failure::default() })
         }
     }
 }
