@@ -32,3 +32,8 @@ fn a_mistyped_arrow_gets_a_sentence() {
 fn a_broken_second_pipeline_is_found_and_named() {
     passes("ux.t-checks-every-pipeline");
 }
+
+#[test]
+fn the_trap_of_the_metadata_prefix_is_named_before_anything_runs() {
+    passes("ux.dlq-prefix-trap");
+}
