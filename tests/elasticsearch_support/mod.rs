@@ -5,6 +5,7 @@
 pub mod bulk;
 pub mod direct;
 pub mod program;
+pub mod scenario;
 pub mod server;
 pub mod store;
 pub mod yaml;
