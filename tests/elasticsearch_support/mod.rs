@@ -7,6 +7,7 @@ pub mod direct;
 pub mod program;
 pub mod server;
 pub mod store;
+pub mod tls;
 pub mod yaml;
 
 use std::time::{Duration, Instant};

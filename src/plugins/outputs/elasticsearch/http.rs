@@ -85,7 +85,7 @@ impl Http {
                 .referer(false)
                 .redirect(redirects);
             let builder = tls::apply(builder, options.tls.as_ref())?;
-            builder.build().map_err(|e| format!("TLS cannot be set up: {}", explained(e)))
+            builder.build().map_err(|e| format!("the connections cannot be set up: {}", explained(e)))
         };
         Ok(Self {
             asking: client(redirect::Policy::limited(5))?,

@@ -9,6 +9,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use sha2::{Digest, Sha256};
 
@@ -43,11 +44,10 @@ pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientB
         builder = builder.tls_certs_only(certificates);
     }
     if let Some((certificate, key)) = &tls.identity {
-        let mut pem = read(key)?;
-        pem.push(b'\n');
-        pem.extend_from_slice(&read(certificate)?);
-        let identity = Identity::from_pem(&pem).map_err(|_| no_identity(certificate, key))?;
-        builder = builder.identity(identity);
+        // Read apart first: the client would take either half from either file, and its errors name neither.
+        identity(certificate, key)?;
+        let pem = [read(key)?, read(certificate)?].join(&b'\n');
+        builder = builder.identity(Identity::from_pem(&pem).map_err(|_| no_identity(certificate, key))?);
     }
     if let Some((oldest, newest)) = tls.versions {
         builder = builder.tls_version_min(oldest).tls_version_max(newest);
@@ -65,7 +65,7 @@ fn no_certificate(path: &std::path::Path) -> String {
 
 fn no_identity(certificate: &std::path::Path, key: &std::path::Path) -> String {
     format!(
-        "{} and {} are not a certificate in PEM form and its unencrypted private key (PKCS#8, in PEM form)",
+        "{} and {} are not a certificate and its own unencrypted private key (PKCS#8), both in PEM form",
         certificate.display(),
         key.display()
     )
@@ -87,10 +87,20 @@ fn pinned(tls: &Tls) -> Result<ClientConfig, String> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let Some((certificate, key)) = &tls.identity else { return Ok(config.with_no_client_auth()) };
+    let (chain, private) = identity(certificate, key)?;
+    config.with_client_auth_cert(chain, private).map_err(|_| no_identity(certificate, key))
+}
+
+fn identity(
+    certificate: &PathBuf,
+    key: &PathBuf,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
     let chain = CertificateDer::pem_slice_iter(&read(certificate)?).collect::<Result<Vec<_>, _>>();
     let private = PrivateKeyDer::from_pem_slice(&read(key)?);
     let (Ok(chain), Ok(private)) = (chain, private) else { return Err(no_identity(certificate, key)) };
-    config.with_client_auth_cert(chain, private).map_err(|_| no_identity(certificate, key))
+    CertifiedKey::from_der(chain.clone(), private.clone_key(), &ring::default_provider())
+        .map_err(|_| no_identity(certificate, key))?;
+    Ok((chain, private))
 }
 
 fn protocol_versions(tls: &Tls) -> Vec<&'static rustls::SupportedProtocolVersion> {
