@@ -50,6 +50,18 @@ fn mistyped_words_are_recognised() {
 }
 
 #[test]
+fn ruby_plugins_are_named_when_they_are_not_loaded() {
+    let place = Place::new().file("plugins/logstash/filters/ours.rb", "").file("plugins/README", "");
+    place.run("-t -e x -p plugins").err_says(&["plugins/logstash/filters/ours.rb is not loaded"]);
+}
+
+#[test]
+fn flags_without_a_meaning_are_accepted() {
+    let said = Place::new().run("-e x --api.enabled false --plugin-classloaders --enable-local-plugin-development");
+    said.err_says(&["without a meaning here: enable-local-plugin-development, pipeline.plugin_classloaders"]);
+}
+
+#[test]
 fn only_the_last_of_two_equal_flags_counts_and_that_is_told() {
     Place::new().run("-t -f a.conf -f b.conf").err_says(&["-f overrides an earlier -f: only the last one counts"]);
 }

@@ -112,7 +112,11 @@ fn a_run_without_a_pipeline_that_can_start_fails() {
     let said = Place::new().file("bad.conf", BAD).run(&format!("-f bad.conf {ARGUMENTS}"));
     said.fails_with(
         1,
-        &["[ERROR][logstash.agent           ][main] bad.conf", "did you mean `stdin`?", "started 0 of 1"],
+        &[
+            "[ERROR][logstash.agent           ][main] error[unknown-plugin]: bad.conf",
+            "did you mean `stdin`?",
+            "started 0 of 1",
+        ],
     );
 }
 
@@ -127,7 +131,10 @@ fn a_broken_pipeline_leaves_the_others_running() {
         .file("good.conf", GOOD)
         .file("bad.conf", BAD);
     let said = place.run(&format!("--path.settings cfg {ARGUMENTS}"));
-    said.fails_with(0, &["[b] bad.conf", "started 1 of 2 pipelines", "failed: b", "Logstash shut down."]);
+    said.fails_with(
+        0,
+        &["[b] error[unknown-plugin]: bad.conf", "started 1 of 2 pipelines", "failed: b", "Logstash shut down."],
+    );
     let said = place.run(&format!("--path.settings cfg {ARGUMENTS} -S pipeline.fail_fast=true"));
     assert_eq!(said.code, 1, "{}", said.err);
 }
@@ -171,5 +178,25 @@ fn root_is_refused_only_when_that_was_set() {
     let run = |more: &str| -> Said { place.run(&format!("-f good.conf {ARGUMENTS} {more}")) };
     run("-S allow_superuser=false").fails_with(1, &["cannot be run as superuser"]);
     run("-S allow_superuser=true").fails_with(0, &["NOTICE: Allowing Spillway to run as superuser"]);
-    assert_eq!(run("").err.matches("superuser").count(), 1);
+    assert_eq!(run("").err.matches("as superuser").count(), 1);
+}
+
+#[test]
+fn sigterm_is_an_orderly_end() {
+    use std::io::{BufRead, BufReader, Read};
+    let place = Place::new().file("good.conf", GOOD);
+    let mut child = place.command(&format!("-f good.conf {ARGUMENTS}")).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("started 1 of 1") {
+        line.clear();
+        assert!(err.read_line(&mut line).unwrap() > 0, "it ended before it started");
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    let status = child.wait().unwrap();
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    assert!(rest.contains("SIGTERM received. Shutting down.") && rest.contains("Logstash shut down."), "{rest}");
+    assert!(!place.join("data/.lock").exists());
 }

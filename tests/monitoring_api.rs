@@ -4,6 +4,7 @@
 
 mod monitoring_support;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use monitoring_support::{Service, empty_node, main_pipeline, replay_pipeline, two_pipelines};
@@ -196,6 +197,39 @@ fn vertices_come_on_request_and_match_the_plugins() {
     );
 }
 
+/// An edge without its id, which is a hash.
+fn ends(edge: &Value) -> (String, String, String, String) {
+    let text = |name: &str| edge[name].to_string();
+    (text("from"), text("to"), text("type"), text("when"))
+}
+
+#[test]
+fn the_graph_of_a_pipeline_equals_that_of_logstash() {
+    let service = two_pipelines();
+    let ours = service.get("/_node/pipelines?graph=true").json()["pipelines"]["main"]["graph"].clone();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/api/node_pipeline_graph.json");
+    let theirs: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let theirs = &theirs["pipelines"]["main"]["graph"];
+    for name in ["hash", "type", "version"] {
+        assert_eq!(ours[name], theirs[name]);
+    }
+    let sorted = |graph: &Value, key: fn(&Value) -> (String, String, String, String)| {
+        let mut all: Vec<_> = graph["graph"]["edges"].as_array().unwrap().iter().map(key).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(sorted(&ours, ends), sorted(theirs, ends));
+    let ids = |graph: &Value| -> BTreeMap<String, Value> {
+        let vertices = graph["graph"]["vertices"].as_array().unwrap().iter();
+        vertices
+            .map(|v| (v["id"].to_string(), json!([v["type"], v["explicit_id"], v["config_name"], v["condition"]])))
+            .collect()
+    };
+    assert_eq!(ids(&ours), ids(theirs));
+    assert!(service.get("/_node/pipelines").json()["pipelines"]["main"].get("graph").is_none());
+    assert!(service.get("/_node/pipelines?graph=false").json()["pipelines"]["main"].get("graph").is_none());
+}
+
 #[test]
 fn before_any_pipeline_sums_are_empty_and_all_is_well() {
     let service = Service::start(empty_node());
@@ -283,6 +317,10 @@ fn orchestrators_hear_whether_the_program_lives_and_is_ready() {
     assert_eq!(service.get("/_health/ready").status, 200);
     node.set_pipeline_state(&"main".into(), PipelineState::Unknown);
     assert_eq!(service.get("/_health/ready").json()["reasons"], json!(["pipeline main: failed to start"]));
+    node.set_pipeline_state(&"main".into(), PipelineState::Running);
+    node.set_stopping();
+    assert_eq!(service.get("/_health/ready").json()["reasons"], json!(["stopping"]));
+    assert_eq!(service.get("/_health/live").status, 200);
 }
 
 #[test]

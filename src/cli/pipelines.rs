@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{FAILED, OK};
@@ -27,7 +28,6 @@ pub(super) fn check(pipeline: &PipelineSettings, shared: &Shared) -> Prepared {
 /// Everything that running needs.
 pub(super) struct Job {
     pub settings: Settings,
-    pub shared: Shared,
     /// The pipelines without mistakes.
     pub pipelines: Vec<Prepared>,
     /// The ids of those with mistakes.
@@ -41,8 +41,9 @@ pub(super) struct Job {
 pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
-    let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
-    let node = Arc::new(Node::new(identity(&settings, &shared, &data)));
+    let Job { settings, pipelines, broken, data, logging } = job;
+    runtime.spawn(reopen_log_on_hangup(logging));
+    let node = Arc::new(Node::new(identity(&settings, &data)));
     let end = runtime.block_on(async {
         // The API is there before the first pipeline starts and answers until the last one has ended.
         let stop = CancellationToken::new();
@@ -64,12 +65,20 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
     })
 }
 
-fn identity(settings: &Settings, shared: &Shared, data: &DataDirectory) -> Identity {
+/// A program that moves log files away sends SIGHUP afterwards.
+async fn reopen_log_on_hangup(logging: Logging) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        logging.reopen();
+    }
+}
+
+fn identity(settings: &Settings, data: &DataDirectory) -> Identity {
     let millis = settings.pipeline_batch_delay.as_millis();
     Identity {
         id: data.uuid.clone(),
         name: settings.node_name.clone(),
-        host: shared.host.to_string(),
+        host: host_name(),
         cluster_uuid: settings.monitoring_cluster_uuid.clone(),
         defaults: Defaults {
             workers: settings.pipeline_workers as u64,

@@ -6,6 +6,7 @@
 
 pub mod cgroup;
 pub mod flow;
+mod graph;
 mod node;
 mod pipeline;
 mod plugin;
@@ -15,6 +16,7 @@ mod stopwatch;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+pub use graph::{ConditionVertex, Edge, Graph, QUEUE};
 pub use node::{Defaults, Identity, Node};
 pub use pipeline::{
     DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus, PipelineView, Totals,

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::flow::{self, Flow, Windows};
 use super::plugin::{PluginFlows, PluginInfo, PluginTotals};
-use super::{Counter, Reloads, Stopwatch};
+use super::{Counter, Graph, Reloads, Stopwatch};
 use crate::dead_letter;
 
 /// Counters of one pipeline.
@@ -204,6 +204,8 @@ pub struct PipelineView {
     pub plugins: Vec<PluginInfo>,
     /// Its dead letter queue, when it has one.
     pub dead_letter_queue: Option<DeadLetterView>,
+    /// How events get from plugin to plugin.
+    pub graph: Graph,
 }
 
 /// A run and what its counters were at earlier times.

@@ -9,6 +9,7 @@
 mod batch;
 mod delivery;
 mod filtering;
+mod graph;
 mod lease;
 mod plan;
 mod prepare;

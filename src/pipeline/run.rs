@@ -11,7 +11,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
+use super::graph::graph;
 use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::Prepared;
 use super::sink::InputSink;
@@ -117,6 +119,7 @@ impl Opened {
             metrics: self.metrics.clone(),
             plugins: self.prepared.compiled.plugins().cloned().collect(),
             dead_letter_queue: queue,
+            graph: graph(&self.prepared.compiled, &settings.config),
         }
     }
 
@@ -157,7 +160,7 @@ impl Opened {
                 crew.metrics.clone(),
                 runtime.clone(),
             );
-            tasks.spawn(run_input(slot, sink, crew.stop.clone()));
+            tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
         Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
@@ -257,11 +260,17 @@ fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
     }
 }
 
+/// Log lines from inside name the pipeline.
+fn log_span(pipeline: &str) -> tracing::Span {
+    tracing::error_span!("pipeline", pipeline.id = pipeline)
+}
+
 fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::UnboundedReceiver<Ended> {
     let (send, receive) = mpsc::unbounded_channel();
     for n in 0..count {
-        let (hand, report) = (crew.clone(), send.clone());
+        let (hand, report, span) = (crew.clone(), send.clone(), log_span(pipeline));
         let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
+            let _in_log = span.entered();
             let _ = report.send(hand.work());
         });
         if let Err(error) = spawned {

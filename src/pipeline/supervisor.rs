@@ -41,6 +41,7 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, node: &Node, fail
         }
     };
     let total = prepared.len() + broken.len();
+    broken.iter().for_each(|id| node.set_pipeline_state(&Arc::from(id.as_str()), PipelineState::Unknown));
     let mut failed = broken;
     // All queues are opened before the first pipeline runs, so that a reader sees that its queue has a writer.
     let mut opened = Vec::new();
@@ -113,7 +114,10 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, node: &Node, fail
                 }
             }
             received = signals.next() => match received {
-                Received::Terminate | Received::Interrupt => stops.iter().for_each(Stop::cancel),
+                Received::Terminate | Received::Interrupt => {
+                    node.set_stopping();
+                    stops.iter().for_each(Stop::cancel);
+                }
                 Received::SecondInterrupt => return RunEnd::Forced,
             },
         }

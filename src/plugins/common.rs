@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::Options;
-use crate::event::{Event, FieldRef, Template, Text, Value};
+use crate::event::{Event, FieldName, Template, Text, Value};
 
 /// Common options of an input: what is put on each event that it decodes.
 #[derive(Clone, Debug, Default)]
 pub struct Decoration {
     kind: Option<Text>,
-    add_field: Vec<(Template, Template)>,
+    add_field: Vec<(FieldName, Template)>,
     tags: Vec<Text>,
 }
 
@@ -24,7 +24,7 @@ impl Decoration {
         let tags = options.strings("tags").doc("Tags to add to each event.").optional();
         Self {
             kind: kind.map(Text::from),
-            add_field: options.template_hash("add_field").doc("Fields to add to each event.").default(Vec::new()),
+            add_field: added_fields(options, "Fields to add to each event."),
             tags: tags.unwrap_or_default().into_iter().map(Text::from).collect(),
         }
     }
@@ -51,18 +51,12 @@ impl Decoration {
 /// Common options of a filter: what happens to an event that the filter matched.
 #[derive(Clone, Debug, Default)]
 pub struct OnMatch {
-    add_field: Vec<(Template, Template)>,
-    remove_field: Vec<Removal>,
+    add_field: Vec<(FieldName, Template)>,
+    remove_field: Vec<FieldName>,
     add_tag: Vec<Template>,
     remove_tag: Vec<Template>,
     /// Whether the filter is flushed every five seconds.
     pub periodic_flush: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Removal {
-    Fixed(FieldRef),
-    PerEvent(Template),
 }
 
 impl OnMatch {
@@ -72,20 +66,11 @@ impl OnMatch {
         for gone in ["type", "tags", "exclude_tags"] {
             options.obsolete(gone, "use a condition around the filter");
         }
-        let style = options.context().escape_style;
         let removals = options.templates("remove_field").doc("Fields to remove from a matched event.").optional();
-        let mut remove_field = Vec::new();
-        for template in removals.unwrap_or_default() {
-            match template.as_constant() {
-                None => remove_field.push(Removal::PerEvent(template)),
-                Some(text) => match FieldRef::parse(text, style) {
-                    Ok(field) => remove_field.push(Removal::Fixed(field)),
-                    Err(e) => options.invalid("remove_field", e.to_string()),
-                },
-            }
-        }
+        let names = removals.unwrap_or_default().into_iter();
+        let remove_field = names.filter_map(|name| field_name(options, "remove_field", name)).collect();
         Self {
-            add_field: options.template_hash("add_field").doc("Fields to add to a matched event.").default(Vec::new()),
+            add_field: added_fields(options, "Fields to add to a matched event."),
             remove_field,
             add_tag: options.templates("add_tag").doc("Tags to add to a matched event.").optional().unwrap_or_default(),
             remove_tag: options
@@ -111,17 +96,10 @@ impl OnMatch {
     /// Adds fields, removes fields, adds tags, removes tags, in this order.
     pub fn apply(&self, event: &mut Event) {
         add_fields(&self.add_field, event);
-        for removal in &self.remove_field {
-            match removal {
-                Removal::Fixed(field) => {
-                    event.remove(field);
-                }
-                Removal::PerEvent(template) => {
-                    let name = template.render(event);
-                    if let Ok(field) = FieldRef::parse(&name, crate::event::EscapeStyle::None) {
-                        event.remove(&field);
-                    }
-                }
+        for name in &self.remove_field {
+            // What is no field reference is no field: there is nothing to remove.
+            if let Ok(field) = name.of(event) {
+                event.remove(&field);
             }
         }
         for tag in &self.add_tag {
@@ -164,15 +142,25 @@ pub fn explicit_id(block: &crate::config::ast::PluginBlock) -> Option<Arc<str>> 
     super::convert::string(&setting.value).ok().map(Arc::from)
 }
 
-fn add_fields(fields: &[(Template, Template)], event: &mut Event) {
+fn added_fields(options: &mut Options<'_>, doc: &'static str) -> Vec<(FieldName, Template)> {
+    let pairs = options.template_hash("add_field").doc(doc).default(Vec::new()).into_iter();
+    pairs.filter_map(|(name, value)| Some((field_name(options, "add_field", name)?, value))).collect()
+}
+
+fn field_name(options: &mut Options<'_>, option: &'static str, name: Template) -> Option<FieldName> {
+    let name = FieldName::compile(name, options.context().escape_style);
+    name.map_err(|error| options.invalid(option, error.to_string())).ok()
+}
+
+fn add_fields(fields: &[(FieldName, Template)], event: &mut Event) {
     for (name, value) in fields {
         let value = Value::String(value.render(event));
-        let name = name.render(event);
-        let added = FieldRef::parse(&name, crate::event::EscapeStyle::None)
-            .map_err(|e| e.to_string())
-            .and_then(|field| event.append(&field, value).map_err(|e| e.to_string()));
+        let added = name
+            .of(event)
+            .map_err(|error| error.to_string())
+            .and_then(|field| event.append(&field, value).map_err(|error| error.to_string()));
         if let Err(error) = added {
-            tracing::warn!(target: "spillway.add_field", field = %name, "field not added: {error}");
+            tracing::warn!(target: "spillway.add_field", "field not added: {error}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::Stop;
 use crate::dead_letter::{Writer, Written};
@@ -95,5 +96,22 @@ impl DeadLetters {
     /// Stores an event as it is now, with the reason. Blocks while the disk is full, until the pipeline stops.
     pub fn send(&self, event: &Event, reason: &str) -> Sent {
         self.queue.send(event, &self.plugin_type, &self.plugin_id, reason)
+    }
+
+    /// As [`DeadLetters::send`]; while the queue is full, again each second until the pipeline stops.
+    pub fn send_when_there_is_room(&self, event: &Event, reason: &str) -> Sent {
+        loop {
+            let sent = self.send(event, reason);
+            if sent != Sent::Refused {
+                return sent;
+            }
+            for _ in 0..10 {
+                if self.queue.stop.is_cancelled() {
+                    self.queue.broken.store(true, Ordering::Release);
+                    return Sent::NotStored;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
     }
 }

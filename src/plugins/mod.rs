@@ -14,6 +14,8 @@ pub mod inputs;
 pub mod options;
 pub mod outputs;
 pub mod registry;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::sync::Arc;
 

@@ -5,10 +5,19 @@ use crate::config::ast::{PluginBlock, PluginKind};
 use crate::config::diagnostic::{Diagnostic, Diagnostics, nearest};
 
 /// Every input, sorted by name.
-pub const INPUTS: &[InputPlugin] = &[inputs::dead_letter_queue::PLUGIN, inputs::stdin::PLUGIN];
+pub const INPUTS: &[InputPlugin] =
+    &[inputs::dead_letter_queue::PLUGIN, inputs::generator::PLUGIN, inputs::heartbeat::PLUGIN, inputs::stdin::PLUGIN];
 
 /// Every filter, sorted by name.
-pub const FILTERS: &[FilterPlugin] = &[filters::drop::PLUGIN, filters::json::PLUGIN, filters::mutate::PLUGIN];
+pub const FILTERS: &[FilterPlugin] = &[
+    filters::clone::PLUGIN,
+    filters::dlq::PLUGIN,
+    filters::drop::PLUGIN,
+    filters::json::PLUGIN,
+    filters::mutate::PLUGIN,
+    filters::sleep::PLUGIN,
+    filters::truncate::PLUGIN,
+];
 
 /// Every output, sorted by name.
 pub const OUTPUTS: &[OutputPlugin] =

@@ -11,10 +11,12 @@ use std::sync::Arc;
 use super::case::{Case, CaseConfig};
 use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostics, Level};
+use crate::config::render::Renderer;
 use crate::config::source::Sources;
 use crate::pipeline::{Opened, Prepared, Shared, prepare};
 use crate::settings::kind::Raw;
 use crate::settings::values::{Origin, Values};
+
 use crate::settings::{self, LoadError, PipelineSettings, suggest, table};
 
 /// What holds for all cases of a run.
@@ -31,8 +33,22 @@ pub struct Defaults {
 pub(super) enum Built {
     /// May start. With an open dead letter queue when the case looks into it.
     Ready(Rc<Opened>),
-    /// Does not start; all errors as they would be printed.
-    Refused(Rc<str>),
+    /// Does not start.
+    Refused(Rc<Refusal>),
+}
+
+/// Why a pipeline does not start.
+pub(super) struct Refusal {
+    /// All errors as they are printed, the lines of the configuration among them.
+    pub printed: String,
+    /// What they say, without those lines: a word must not count as said because the user wrote it.
+    pub said: String,
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self { said: message.clone(), printed: message }
+    }
 }
 
 /// Builds pipelines and keeps those that can be used again.
@@ -54,7 +70,7 @@ impl Builder {
         if let Some(built) = self.built.get(&key).filter(|_| case.dlq.is_none()) {
             return built.clone();
         }
-        let built = self.build_anew(case).unwrap_or_else(|refusal| Built::Refused(refusal.into()));
+        let built = self.build_anew(case).unwrap_or_else(|refusal| Built::Refused(Rc::new(refusal)));
         let reusable = case.dlq.is_none() && !matches!(&built, Built::Ready(pipeline) if remembers(pipeline));
         if reusable {
             self.built.insert(key, built.clone());
@@ -62,7 +78,7 @@ impl Builder {
         built
     }
 
-    fn build_anew(&mut self, case: &Case) -> Result<Built, String> {
+    fn build_anew(&mut self, case: &Case) -> Result<Built, Refusal> {
         self.count += 1;
         let path_data = self.scratch.path().join(self.count.to_string());
         let environment = environment(case);
@@ -72,7 +88,7 @@ impl Builder {
         let shared = Shared { path_data, host: Arc::from("localhost"), variables: Variables::from_pairs(environment) };
         let prepared = prepare(settings, &shared);
         if prepared.diagnostics.has_errors() {
-            return Err(errors(&prepared.diagnostics, &prepared.sources));
+            return Err(refusal(&prepared.diagnostics, &prepared.sources));
         }
         for slot in &prepared.compiled.plan.filters {
             let refused = |e| format!("the filter {} could not start: {e}", slot.info.label());
@@ -82,7 +98,7 @@ impl Builder {
     }
 
     /// The settings that the case's pipeline runs with.
-    fn settings(&self, case: &Case, environment: &[(String, String)]) -> Result<PipelineSettings, String> {
+    fn settings(&self, case: &Case, environment: &[(String, String)]) -> Result<PipelineSettings, Refusal> {
         let mut flags = Values::default();
         // Without a settings folder of its own a run must not find the one of the machine.
         let directory = self.defaults.settings_directory.as_deref().unwrap_or(self.scratch.path());
@@ -97,9 +113,9 @@ impl Builder {
             (None, Some(path)) => set(&mut flags, "path.config", &Raw::text(path.as_str()))?,
             (None, None) if self.defaults.settings_directory.is_some() => {}
             (None, None) => {
-                return Err(
-                    "the case names no configuration: give it `config`, `file` or `pipeline`, or run it with -f".into(),
-                );
+                let message =
+                    "the case names no configuration: give it `config`, `file` or `pipeline`, or run it with -f";
+                return Err(message.to_owned().into());
             }
         }
         for (name, value) in &case.settings {
@@ -107,10 +123,10 @@ impl Builder {
         }
         let variables = Variables::from_pairs(environment.iter().cloned());
         let loaded = settings::load(&flags, &variables).map_err(|error| match error {
-            LoadError::Usage(message) => message,
-            LoadError::Invalid { diagnostics, sources } => errors(&diagnostics, &sources),
+            LoadError::Usage(message) => message.into(),
+            LoadError::Invalid { diagnostics, sources } => refusal(&diagnostics, &sources),
         })?;
-        choose(loaded.pipelines, wanted)
+        Ok(choose(loaded.pipelines, wanted)?)
     }
 }
 
@@ -152,17 +168,11 @@ fn choose(mut pipelines: Vec<PipelineSettings>, wanted: Option<&str>) -> Result<
     }
 }
 
-/// All errors, as they would be printed at start-up.
-fn errors(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error);
-    let texts = errors.map(|error| {
-        let place = error.span.map(|span| sources.place(span));
-        let place = place.map(|p| format!("{}: line {}, column {}: ", p.file, p.line, p.column)).unwrap_or_default();
-        let excerpt = error.span.map(|span| format!("\n    {}", sources.text(span))).unwrap_or_default();
-        let help = error.help.as_ref().map(|help| format!("\n    = help: {help}")).unwrap_or_default();
-        format!("error[{}]: {place}{}{excerpt}{help}", error.code, error.message)
-    });
-    texts.collect::<Vec<_>>().join("\n")
+fn refusal(diagnostics: &Diagnostics, sources: &Sources) -> Refusal {
+    let errors: Vec<_> = diagnostics.0.iter().filter(|d| d.level == Level::Error).cloned().collect();
+    let renderer = Renderer::new(sources, false);
+    let said: Vec<_> = errors.iter().map(|error| renderer.one_line(error)).collect();
+    Refusal { said: said.join("\n"), printed: renderer.render_all(&Diagnostics(errors)) }
 }
 
 /// Whether what the filters do to one event can hang on earlier ones.

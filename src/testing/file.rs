@@ -1,5 +1,6 @@
 //! Case files: a YAML list of maps, one a case.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,10 +53,23 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Entry>, FileError> {
         Ok(Some(root)) => root,
     };
     let Data::List(nodes) = &root.data else {
-        let message = "must be a list of cases: start each with `- case: NAME`";
+        let message = match &root.data {
+            Data::Map(pairs) if pairs.iter().any(|(key, _)| is_word(key, "testcases")) => {
+                "looks like a file of logstash-filter-verifier, which cannot be read yet"
+            }
+            _ => "must be a list of cases: start each with `- case: NAME`",
+        };
         return Err(wrong(root.bytes.start, message.into()));
     };
-    nodes.iter().map(|node| entry(node, &file, &mut lines, &mut wrong)).collect()
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let entries = nodes.iter().map(|node| {
+        let entry = entry(node, &file, &mut lines, &mut wrong)?;
+        match seen.insert(entry.name.clone(), entry.line) {
+            Some(first) => Err(wrong(node.bytes.start, format!("line {first} has a case `{}` already", entry.name))),
+            None => Ok(entry),
+        }
+    });
+    entries.collect()
 }
 
 fn entry(
@@ -74,6 +88,10 @@ fn entry(
         _ => return Err(wrong(node.bytes.start, "a case needs a name: `- case: NAME`".into())),
     };
     Ok(Entry { name, file: file.clone(), line: lines.of(node.bytes.start), keys })
+}
+
+fn is_word(node: &Node, word: &str) -> bool {
+    matches!(&node.data, Data::Scalar { text, .. } if text == word)
 }
 
 /// Counts lines; quick for places in ascending order.
@@ -167,6 +185,8 @@ mod tests {
     fn files_that_hold_no_cases_are_told_with_their_line() {
         for (text, error) in [
             ("a: 1\n", "t.yml:1: must be a list of cases"),
+            ("{\"testcases\": []}", "logstash-filter-verifier"),
+            ("- case: a\n- case: b\n- case: a\n", "t.yml:3: line 1 has a case `a` already"),
             ("- case: a\n- x\n", "t.yml:2: a case must be a map"),
             ("- case: a\n- why: b\n", "t.yml:2: a case needs a name"),
             ("- case: a\n  why: b\n  why: c\n", "t.yml:3: `why` stands twice"),

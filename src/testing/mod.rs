@@ -22,4 +22,4 @@ pub use case::Case;
 pub use file::Entry;
 pub use route::Route;
 pub use run::{Expectation, Failure, Finding, Runner, Tally, Verdict, What, judge_events, summary};
-pub use values::typed_event;
+pub use values::{timestamp, typed_event};

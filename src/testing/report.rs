@@ -7,8 +7,9 @@ use super::file::Entry;
 use super::run::{Failure, Finding};
 use crate::event::Value;
 
-/// A failed case as text: where it is, what it is about, what differs, and how to run it alone.
-pub fn failure(entry: &Entry, failure: &Failure) -> String {
+/// A failed case as text: where it is, what it is about, what differs, and how to run it alone. `flags` are those
+/// that the run was started with and that running it alone needs too.
+pub fn failure(entry: &Entry, failure: &Failure, flags: &[String]) -> String {
     let mut out = String::new();
     let file = entry.file.display();
     // Writing to a String never fails.
@@ -26,8 +27,19 @@ pub fn failure(entry: &Entry, failure: &Failure) -> String {
     if let Some(route) = route(failure) {
         let _ = writeln!(out, "     {route}");
     }
-    let _ = writeln!(out, "     rerun: spillway test {file} --filter {}", entry.name);
+    let rerun = ["spillway".into(), "test".into(), entry.file.display().to_string()].into_iter();
+    let rerun = rerun.chain(flags.iter().cloned()).chain(["--filter".into(), glob::Pattern::escape(&entry.name)]);
+    let _ = writeln!(out, "     rerun: {}", rerun.map(|word| for_shell(&word)).collect::<Vec<_>>().join(" "));
     out
+}
+
+/// A word that a shell takes as it is.
+fn for_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn named_config(entry: &Entry) -> Option<&str> {
@@ -99,4 +111,18 @@ fn quoted(texts: &[String]) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("       {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::file;
+
+    #[test]
+    fn the_rerun_line_can_be_pasted_into_a_shell() {
+        let entries = file::parse(std::path::Path::new("my tests/a.yml"), "- case: it's [1]*\n").unwrap();
+        let text = failure(&entries[0], &Failure::default(), &["-f".into(), "x.conf".into()]);
+        let rerun = text.lines().last().unwrap();
+        assert_eq!(rerun, r"     rerun: spillway test 'my tests/a.yml' -f x.conf --filter 'it'\''s [[]1[]][*]'");
+    }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::align::{self, Pairing};
-use super::build::{Builder, Built, Defaults};
+use super::build::{Builder, Built, Defaults, Refusal};
 use super::case::{Case, CaseError};
 use super::compare::{self, Arrivals, Difference, Leniency};
 use super::expected::Expected;
@@ -197,16 +197,16 @@ fn failed(findings: Vec<Finding>) -> Verdict {
     Verdict::Failed(Failure { findings, route: Route::default() })
 }
 
-fn judge_refusal(case: &Case, refusal: &str) -> Verdict {
+fn judge_refusal(case: &Case, refusal: &Refusal) -> Verdict {
     if case.error.is_empty() {
-        return failed(vec![Finding::Refused(refusal.to_owned())]);
+        return failed(vec![Finding::Refused(refusal.printed.clone())]);
     }
-    let said = refusal.to_lowercase();
+    let said = refusal.said.to_lowercase();
     let lacks: Vec<String> = case.error.iter().filter(|text| !said.contains(&text.to_lowercase())).cloned().collect();
     if lacks.is_empty() {
         return Verdict::Passed;
     }
-    failed(vec![Finding::OtherRefusal { lacks, refusal: refusal.to_owned() }])
+    failed(vec![Finding::OtherRefusal { lacks, refusal: refusal.printed.clone() }])
 }
 
 /// What is expected of the events that come out.

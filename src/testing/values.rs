@@ -126,7 +126,7 @@ pub(super) fn typed_scalar(map: &Map) -> Option<Result<Value, String>> {
 }
 
 /// An instant in any ISO 8601 form; UTC when it names no zone.
-pub(super) fn timestamp(text: &str) -> Option<Timestamp> {
+pub fn timestamp(text: &str) -> Option<Timestamp> {
     Timestamp::parse_in(text, &jiff::tz::TimeZone::UTC)
 }
 

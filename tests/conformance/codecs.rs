@@ -112,7 +112,7 @@ fn encode(entry: &Entry, encoders: &Encoders) -> Vec<Finding> {
     for (key, got) in [
         ("output", if is_rubydebug { lines_in_any_order(&output) } else { Value::from(output.as_str()) }),
         ("output_json", documents(&output)),
-        ("output_lines_json", Value::Array(output.lines().map(|line| documents(line)).collect())),
+        ("output_lines_json", Value::Array(output.lines().map(documents).collect())),
     ] {
         let Some(expected) = entry.keys.get(key) else { continue };
         let expected = match (key, expected) {

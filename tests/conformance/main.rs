@@ -6,6 +6,10 @@
 
 mod codecs;
 mod dead_letters;
+mod pipeline;
+mod prose;
+#[path = "../support/scenario/mod.rs"]
+mod scenario;
 mod startup;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +61,8 @@ fn given_files(path: &Path) -> Result<Vec<PathBuf>, String> {
 fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
     let mut tally = Tally::default();
     let mut skipped: Vec<String> = Vec::new();
+    let mut elsewhere: Vec<String> = Vec::new();
+    let tests = prose::NamedTests::read();
     let mut failed: Vec<String> = Vec::new();
     for file in files {
         let mut runner = Runner::new(Defaults::default(), None).map_err(|e| e.to_string())?;
@@ -64,17 +70,26 @@ fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
             if !words.is_empty() && !words.iter().any(|word| entry.name.contains(word)) {
                 continue;
             }
+            if is_prose(&entry)
+                && let Some(path) = tests.find(&entry.name)
+            {
+                elsewhere.push(format!("{} in {}", entry.name, path.display()));
+                continue;
+            }
             let verdict = judge(&entry, &mut runner);
             tally.add(&verdict);
             match verdict {
                 Verdict::Passed => {}
                 Verdict::Failed(failure) => {
-                    print!("{}", report::failure(&entry, &failure));
+                    print!("{}", report::failure(&entry, &failure, &[]));
                     failed.push(entry.name);
                 }
                 Verdict::Skipped(reason) => skipped.push(format!("{} ({reason})", entry.name)),
             }
         }
+    }
+    if !elsewhere.is_empty() {
+        println!("{} cases are told in prose and are tests of their own: {}", elsewhere.len(), elsewhere.join(", "));
     }
     if !skipped.is_empty() {
         println!("skipped: {}", skipped.join(", "));
@@ -100,18 +115,28 @@ fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
         Some("compute") => dead_letters::compute(entry).map_or_else(Verdict::Skipped, verdict),
         Some("settings") => verdict(startup::settings(entry)),
         Some("config") => verdict(startup::config(entry)),
-        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
-        Some("pipeline") | None => runner.run_entry(&plain(entry)),
-        Some("scenario") => Verdict::Skipped("told in prose".into()),
+        Some("pipeline") => pipeline::judge(entry, runner),
+        _ if is_prose(entry) => Verdict::Skipped("told in prose, and no test has its name".into()),
         Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
+        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
+        None if is_scenario(entry) => scenario::run(entry),
+        None => pipeline::judge(entry, runner),
     }
 }
 
-/// The case without the key that only says who judges it.
-fn plain(entry: &Entry) -> Entry {
-    let mut plain = entry.clone();
-    plain.keys.remove("kind");
-    plain
+/// Whether a case needs a person, or a test of its own, to be understood.
+fn is_prose(entry: &Entry) -> bool {
+    let kind = entry.keys.get("kind").and_then(Value::as_str);
+    kind == Some("scenario") || (entry.keys.contains_key("must") && !is_scenario(entry))
+}
+
+/// Whether all steps are such as a user takes at the command line.
+fn is_scenario(entry: &Entry) -> bool {
+    let steps = entry.keys.get("steps").and_then(Value::as_array).unwrap_or_default();
+    let words = ["run", "start", "stop", "wait", "get", "post", "page"];
+    let known = |step: &Value| step.as_map().is_some_and(|step| words.iter().any(|word| step.contains_key(word)));
+    let several = entry.keys.contains_key("pipelines") || entry.keys.contains_key("config");
+    !steps.is_empty() && !several && steps.iter().all(known)
 }
 
 fn verdict(findings: Vec<Finding>) -> Verdict {

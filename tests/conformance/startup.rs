@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use spillway::config::{Variables, diagnostic::Diagnostics, source::Sources};
+use spillway::config::Variables;
+use spillway::config::diagnostic::{Diagnostics, Level};
+use spillway::config::render::Renderer;
+use spillway::config::source::Sources;
 use spillway::event::{Map, Value};
 use spillway::pipeline::{Prepared, Shared, prepare};
 use spillway::settings::kind::Raw;
@@ -61,16 +64,16 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
         let setting = table::find(name).ok_or_else(|| format!("no setting {name}"))?;
         flags.set(setting, setting.kind.read(&Raw::text(value))?, Origin::Flag(format!("--{name}")));
     }
-    let loaded = settings::load(&flags, &spillway::config::Variables::default()).map_err(|error| match error {
+    let loaded = settings::load(&flags, &Variables::default()).map_err(|error| match error {
         LoadError::Usage(message) => message,
-        LoadError::Invalid { diagnostics, sources } => printed(&diagnostics, &sources),
+        LoadError::Invalid { diagnostics, sources } => said(&diagnostics, &sources),
     })?;
     let pipeline = loaded.pipelines.into_iter().next().ok_or("no pipeline")?;
     let shared =
         Shared { path_data: PathBuf::from(folder), host: Arc::from("localhost"), variables: Variables::default() };
     let Prepared { diagnostics, sources, compiled, .. } = prepare(pipeline, &shared);
     if diagnostics.has_errors() {
-        return Err(printed(&diagnostics, &sources));
+        return Err(said(&diagnostics, &sources));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     for mut slot in compiled.inputs {
@@ -79,12 +82,9 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn printed(diagnostics: &Diagnostics, sources: &Sources) -> String {
-    let _ = sources;
-    diagnostics
-        .0
-        .iter()
-        .map(|d| format!("{} {}", d.message, d.help.as_deref().unwrap_or_default()))
-        .collect::<Vec<_>>()
-        .join("\n")
+/// What the errors say, without the lines of the configuration.
+fn said(diagnostics: &Diagnostics, sources: &Sources) -> String {
+    let renderer = Renderer::new(sources, false);
+    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error);
+    errors.map(|error| renderer.one_line(error)).collect::<Vec<_>>().join("\n")
 }

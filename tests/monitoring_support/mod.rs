@@ -12,12 +12,16 @@ use spillway::config::ast::PluginKind;
 use spillway::config::source::Place;
 use spillway::dead_letter::Stats;
 use spillway::metrics::{
-    CodecInfo, DeadLetterView, Defaults, Identity, Node, PipelineMetrics, PipelineState, PipelineView, PluginInfo,
-    PluginMetrics,
+    CodecInfo, ConditionVertex, DeadLetterView, Defaults, Edge, Graph, Identity, Node, PipelineMetrics, PipelineState,
+    PipelineView, PluginInfo, PluginMetrics,
 };
 use spillway::monitoring::Server;
 use spillway::settings::ApiSettings;
 use tokio_util::sync::CancellationToken;
+
+/// Ids of the two conditions of `main`, as in the fixtures.
+const IF_TYPE: &str = "779ec1565d7a32cb37cd9f0506ff3e17ce0bed86d2977e44b9be84dca9392d92";
+const IF_N: &str = "012e74aeb1f39593b94fab3830678c6133c105896444ce534fcfb8416a555186";
 
 /// What came back for a request.
 pub struct Answer {
@@ -132,6 +136,32 @@ pub fn main_pipeline() -> PipelineView {
         metrics: Arc::new(metrics),
         plugins,
         dead_letter_queue: None,
+        graph: main_graph(),
+    }
+}
+
+fn main_graph() -> Graph {
+    let condition = |id: &str, text: &str, column| ConditionVertex {
+        id: id.into(),
+        condition: text.into(),
+        place: Place { file: "/srv/demo/a.conf".into(), line: 2, column },
+    };
+    let edge = |from: &str, to: &str, when| Edge { from: from.into(), to: to.into(), when };
+    Graph {
+        in_files: true,
+        conditions: vec![condition(IF_TYPE, "[type] == \"hb\"", 13), condition(IF_N, "[n] == 1", 127)],
+        edges: vec![
+            edge("in", "__QUEUE__", None),
+            edge("hb", "__QUEUE__", None),
+            edge("__QUEUE__", IF_TYPE, None),
+            edge(IF_TYPE, "dr", Some(true)),
+            edge(IF_TYPE, "g", Some(false)),
+            edge("dr", IF_N, None),
+            edge("g", IF_N, None),
+            edge(IF_N, "m", Some(true)),
+            edge("m", "out", None),
+            edge(IF_N, "out", Some(false)),
+        ],
     }
 }
 
