@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use elasticsearch_support::bulk::{self, elasticsearch, product};
 use elasticsearch_support::direct::Direct;
+use elasticsearch_support::program::Program;
 use elasticsearch_support::server::{Reply, Request, Server};
 use elasticsearch_support::{eventually, tls};
 
@@ -305,4 +306,21 @@ fn a_dead_host_is_looked_at_again_and_again() {
     let asked = || server.requests().iter().any(|r| r.path() == "/_license");
     assert!(eventually(Duration::from_secs(10), asked));
     assert!(output.write(&[Json::Object(Default::default())]).is_ok());
+}
+
+#[test]
+fn passwords_never_show_in_the_log() {
+    let server = introducing(|| Reply::status(401));
+    let host = server.url().replace("//", "//u:s3cret%40@");
+    for output in [
+        format!("hosts => \"{host}\" index => \"logs\""),
+        format!("hosts => \"{}\" user => \"u\" password => \"s3cret@\" index => \"logs\"", server.url()),
+        format!("hosts => \"{host}\" password => \"s3cret-other\" index => \"logs\""),
+        format!("hosts => [\"{host}\", \"http://u:s3cret@my_es\"] index => \"logs\""),
+    ] {
+        let mut program = Program::start(&format!("output {{ elasticsearch {{ {output} }} }}"), &[]);
+        assert!(!program.wait(Duration::from_secs(30)).success());
+        let log = program.log().join("\n");
+        assert!(log.contains("ERROR") && !log.contains("s3cret"), "{log}");
+    }
 }
