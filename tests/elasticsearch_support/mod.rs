@@ -8,6 +8,7 @@ pub mod program;
 pub mod scenario;
 pub mod server;
 pub mod store;
+pub mod tls;
 pub mod yaml;
 
 use std::time::{Duration, Instant};
