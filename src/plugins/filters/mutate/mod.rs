@@ -10,6 +10,8 @@ mod merge;
 mod number_text;
 mod operation;
 mod ruby_regex;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use self::operation::Operation;

@@ -108,12 +108,13 @@ impl Appender {
 
     /// Gives up what the disk did not take: its batches are not acknowledged. The number of lost bytes.
     pub fn abandon(&mut self) -> usize {
-        let _ = self.member.take().map(Member::finish).and_then(Result::ok).map(|(bytes, leases)| {
-            self.finished.extend(bytes);
+        let mut bytes = std::mem::take(&mut self.finished).len();
+        if let Some(Ok((member, leases))) = self.member.take().map(Member::finish) {
+            bytes += member.len();
             self.leases.extend(leases);
-        });
+        }
         self.leases.drain(..).for_each(|lease| lease.fail());
-        std::mem::take(&mut self.finished).len()
+        bytes
     }
 
     fn write_finished(&mut self) -> Result<()> {
@@ -148,7 +149,12 @@ impl Appender {
             // Left by a crash in the middle of a write. Its end keeps it from spoiling the next line.
             file.write_all(b"\n")?;
         }
-        let identity = identity(&file.metadata()?);
+        let there = file.metadata()?;
+        if self.manner.gzip && there.is_file() && there.len() == 0 {
+            // An empty file is no gzip, and its first member may be a minute away.
+            file.write_all(&Member::new().finish()?.0)?;
+        }
+        let identity = identity(&there);
         self.open = Some(Open { file, identity });
         Ok(())
     }
@@ -166,6 +172,13 @@ impl Appender {
             }
             opened => opened,
         }
+    }
+}
+
+/// What is still in memory was not written.
+impl Drop for Appender {
+    fn drop(&mut self) {
+        self.abandon();
     }
 }
 

@@ -9,11 +9,13 @@ mod member;
 mod open_files;
 mod permissions;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -113,7 +115,7 @@ struct Group {
 #[async_trait]
 impl Output for FileOutput {
     async fn register(&self, _: &Stop) -> Result<(), PluginError> {
-        let shared = self.shared.clone();
+        let shared = Arc::downgrade(&self.shared);
         // A flush that finds nothing to do costs nothing worth a setting.
         let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
         let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
@@ -312,15 +314,21 @@ impl Shared {
     }
 }
 
-/// Flushes gzip files and closes idle files, until the output is closed.
-async fn keep_house(shared: Arc<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
+/// Flushes gzip files and closes idle files, until the output is closed or gone.
+async fn keep_house(shared: Weak<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
     let mut flushes = tokio::time::interval(flush.unwrap_or(stale));
     let mut cleanups = tokio::time::interval(stale);
     loop {
-        tokio::select! {
+        let is_flush = tokio::select! {
             () = closed.cancelled() => return,
-            _ = flushes.tick(), if flush.is_some() => shared.flush().await,
-            _ = cleanups.tick() => shared.close_idle().await,
+            _ = flushes.tick(), if flush.is_some() => true,
+            _ = cleanups.tick() => false,
+        };
+        let Some(shared) = shared.upgrade() else { return };
+        if is_flush {
+            shared.flush().await;
+        } else {
+            shared.close_idle().await;
         }
     }
 }
