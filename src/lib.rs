@@ -19,4 +19,5 @@ pub mod plugins;
 pub mod queue;
 pub mod regexp;
 pub mod settings;
+pub mod testing;
 pub mod version;

@@ -3,7 +3,7 @@
 use std::backtrace::Backtrace;
 use std::fs;
 use std::panic::PanicHookInfo;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
@@ -43,16 +43,39 @@ fn report(info: &PanicHookInfo<'_>) {
         state.directory.clone()
     };
     let message = info.payload_as_str().unwrap_or("no message");
+    super::say(&write_up(&place, message, directory.as_deref()));
+}
+
+/// What is said, after the file was written.
+fn write_up(place: &str, message: &str, directory: Option<&Path>) -> String {
     let head = format!("this is a bug in spillway {} at {place}: {message}", version::SPILLWAY);
-    let file = directory.and_then(|directory| {
-        fs::create_dir_all(&directory).ok()?;
-        let time = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S%.3f").to_string();
-        let path = directory.join(format!("crash-{time}.txt"));
-        let thread = std::thread::current().name().unwrap_or("-").to_owned();
-        let text = format!("{head}\nthread: {thread}\n\n{}\n", Backtrace::force_capture());
-        fs::write(&path, text).ok()?;
-        Some(path)
-    });
-    let attach = file.map(|path| format!("\nplease report it with {}", path.display())).unwrap_or_default();
-    super::say(&format!("{head}{attach}\n"));
+    match directory.and_then(|directory| write_file(&head, directory)) {
+        Some(path) => format!("{head}\nplease report it with {}\n", path.display()),
+        None => format!("{head}\n"),
+    }
+}
+
+fn write_file(head: &str, directory: &Path) -> Option<PathBuf> {
+    fs::create_dir_all(directory).ok()?;
+    let time = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S%.3f").to_string();
+    let path = directory.join(format!("crash-{time}.txt"));
+    let thread = std::thread::current().name().unwrap_or("-").to_owned();
+    fs::write(&path, format!("{head}\nthread: {thread}\n\n{}\n", Backtrace::force_capture())).ok()?;
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_called_one_and_leaves_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = write_up("src/x.rs:1:2", "index out of bounds", Some(&dir.path().join("logs")));
+        assert!(said.starts_with("this is a bug in spillway "), "{said}");
+        let path = said.trim_end().rsplit(' ').next().unwrap();
+        let file = fs::read_to_string(path).unwrap();
+        assert!(file.contains("at src/x.rs:1:2: index out of bounds") && file.contains("thread: "), "{file}");
+        assert_eq!(write_up("p", "m", Some(Path::new("/proc/none"))).lines().count(), 1);
+    }
 }

@@ -17,6 +17,8 @@ pub(super) struct Invocation {
     pub action: Action,
     /// The settings they set.
     pub values: Values,
+    /// Whether mistakes are shown in colours; `None` leaves that to the terminal.
+    pub color: Option<bool>,
     /// What is likely not meant.
     pub warnings: Vec<String>,
 }
@@ -64,7 +66,7 @@ fn remark(hint: &Option<String>) -> String {
 
 /// Flags that are none of the settings'.
 const OTHERS: &[&str] =
-    &["-h", "--help", "-V", "--version", "-S", "--setting", "--verbose", "--debug", "--quiet", "--json"];
+    &["-h", "--help", "-V", "--version", "-S", "--setting", "--verbose", "--debug", "--quiet", "--json", "--color"];
 
 /// Reads the flags of run mode.
 pub(super) fn parse(arguments: &[String]) -> Result<Invocation, UsageError> {
@@ -128,6 +130,7 @@ impl Parser<'_> {
             }
             "-S" | "--setting" => self.pair(flag, value)?,
             "--verbose" | "--debug" | "--quiet" => self.old_level(flag),
+            "--color" => self.color(flag, value)?,
             _ => return Err(unknown_flag(flag)),
         }
         Ok(())
@@ -178,6 +181,29 @@ impl Parser<'_> {
             let value = read(setting, &flag, value)?;
             self.result.values.set(setting, value, Origin::Flag(flag));
         }
+        Ok(())
+    }
+
+    fn color(&mut self, flag: &str, value: Option<&str>) -> Result<(), UsageError> {
+        let value = match value {
+            Some(value) => value,
+            None => self.rest.next().ok_or_else(|| UsageError::NoValue { flag: flag.to_owned() })?,
+        };
+        self.result.color = match value {
+            "always" => Some(true),
+            "never" => Some(false),
+            "auto" => None,
+            _ => {
+                let (value, allowed) = (value.to_owned(), "one of always, never, auto".to_owned());
+                return Err(UsageError::WrongValue {
+                    flag: flag.to_owned(),
+                    name: "colours",
+                    value,
+                    allowed,
+                    hint: None,
+                });
+            }
+        };
         Ok(())
     }
 

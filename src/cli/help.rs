@@ -47,6 +47,7 @@ pub(super) fn long() -> String {
     }
     out.push_str("\nOther\n");
     entry(&mut out, "  -S, --setting KEY=VALUE", "any setting, also those without a flag");
+    entry(&mut out, "      --color WORD", "colours in mistakes: always, never, auto [auto]");
     entry(&mut out, "  -V, --version", "print the version (with --json as JSON) and end");
     entry(&mut out, "  -h, --help", "print help, -h the short one, and end");
     out.push_str("\nFlags override logstash.yml. On/off flags may be followed by true or false.\n");

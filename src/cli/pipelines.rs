@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
 use super::{FAILED, OK};
 use crate::config::Variables;
 use crate::logging::Logging;
-use crate::pipeline::{self, Finish, Opened, Prepared, RunEnd, Shared, Watcher};
+use crate::metrics::{Defaults, Identity, Node};
+use crate::monitoring::Server;
+use crate::pipeline::{self, Prepared, RunEnd, Shared};
 use crate::settings::directories::DataDirectory;
 use crate::settings::{PipelineSettings, Settings, host_name};
 
@@ -23,7 +28,6 @@ pub(super) fn check(pipeline: &PipelineSettings, shared: &Shared) -> Prepared {
 /// Everything that running needs.
 pub(super) struct Job {
     pub settings: Settings,
-    pub shared: Shared,
     /// The pipelines without mistakes.
     pub pipelines: Vec<Prepared>,
     /// The ids of those with mistakes.
@@ -37,23 +41,49 @@ pub(super) struct Job {
 pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
-    let Job { settings, shared, pipelines, broken, data, logging: _ } = job;
-    let watcher = Arc::new(Unwatched);
-    let end = runtime.block_on(pipeline::run(pipelines, broken, watcher, settings.fail_fast));
+    let Job { settings, pipelines, broken, data, logging } = job;
+    runtime.spawn(reopen_log_on_hangup(logging));
+    let node = Arc::new(Node::new(identity(&settings, &data)));
+    let end = runtime.block_on(async {
+        // The API is there before the first pipeline starts and answers until the last one has ended.
+        let stop = CancellationToken::new();
+        let server = Server::bind(&settings.api, node.clone()).await.map_err(|error| error.to_string())?;
+        let serving = server.map(|server| tokio::spawn(server.serve(stop.clone())));
+        let end = pipeline::run(pipelines, broken, &node, settings.fail_fast).await;
+        stop.cancel();
+        if let Some(serving) = serving.filter(|_| end != RunEnd::Forced) {
+            let _ = serving.await;
+        }
+        Ok::<_, String>(end)
+    });
     // A thread that waits for standard input never ends; what wrote to the data directory has ended.
     runtime.shutdown_background();
     drop(data);
-    Ok(match end {
+    Ok(match end? {
         RunEnd::Orderly => OK,
         RunEnd::Failed | RunEnd::Forced => FAILED,
     })
 }
 
-/// Nobody asks what the pipelines do.
-struct Unwatched;
+/// A program that moves log files away sends SIGHUP afterwards.
+async fn reopen_log_on_hangup(logging: Logging) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        logging.reopen();
+    }
+}
 
-impl Watcher for Unwatched {
-    fn opened(&self, _: &Opened) {}
-    fn running(&self, _: &str) {}
-    fn ended(&self, _: &str, _: Option<Finish>) {}
+fn identity(settings: &Settings, data: &DataDirectory) -> Identity {
+    let millis = settings.pipeline_batch_delay.as_millis();
+    Identity {
+        id: data.uuid.clone(),
+        name: settings.node_name.clone(),
+        host: host_name(),
+        cluster_uuid: settings.monitoring_cluster_uuid.clone(),
+        defaults: Defaults {
+            workers: settings.pipeline_workers as u64,
+            batch_size: settings.pipeline_batch_size as u64,
+            batch_delay_ms: u64::try_from(millis).unwrap_or(u64::MAX),
+        },
+    }
 }

@@ -15,12 +15,13 @@ use crate::version;
 /// Runs, or checks; gives the exit code.
 pub(super) fn run(invocation: &Invocation) -> u8 {
     let variables = Variables::from_environment();
+    let color = invocation.color.unwrap_or_else(report::color_wanted);
     match settings::load(&invocation.values, &variables) {
-        Ok(loaded) if loaded.settings.config_test => check(&loaded, &invocation.warnings, &variables),
+        Ok(loaded) if loaded.settings.config_test => check(&loaded, &invocation.warnings, &variables, color),
         Ok(loaded) => start(loaded, &invocation.warnings, &variables),
         Err(LoadError::Usage(message)) => usage_error(&message),
         Err(LoadError::Invalid { diagnostics, sources }) => {
-            say(&report::text(&diagnostics, &sources));
+            say(&report::text(&diagnostics, &sources, color));
             let counts = report::counts(&diagnostics);
             say(&format!("ERROR: Your settings are invalid: {counts}\n"));
             if invocation.values.bool("config.test_and_exit") {
@@ -32,18 +33,18 @@ pub(super) fn run(invocation: &Invocation) -> u8 {
 }
 
 /// `-t`: every pipeline is checked, and every mistake told.
-fn check(loaded: &Loaded, warnings: &[String], variables: &Variables) -> u8 {
+fn check(loaded: &Loaded, warnings: &[String], variables: &Variables, color: bool) -> u8 {
     warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
-    say(&report::text(&loaded.diagnostics, &loaded.sources));
+    say(&report::text(&loaded.diagnostics, &loaded.sources, color));
     let shared = pipelines::shared(&loaded.settings, variables);
     let mut all = loaded.diagnostics.clone();
     for pipeline in &loaded.pipelines {
         // Pipelines may share a wrong value; one cause is one error.
         let told = |fault: &Diagnostic| all.0.iter().any(|d| d.span == fault.span && d.message == fault.message);
         let faults = Diagnostics(pipeline.faults.iter().filter(|fault| !told(fault)).cloned().collect());
-        say(&report::text(&faults, &loaded.sources));
+        say(&report::text(&faults, &loaded.sources, color));
         let Prepared { diagnostics, sources, .. } = pipelines::check(pipeline, &shared);
-        say(&report::text(&diagnostics, &sources));
+        say(&report::text(&diagnostics, &sources, color));
         all.0.extend(faults.0.into_iter().chain(diagnostics.0));
     }
     if all.has_errors() {
@@ -69,7 +70,7 @@ fn start(loaded: Loaded, warnings: &[String], variables: &Variables) -> u8 {
     let ran = open_data(&settings).and_then(|data| {
         let shared = pipelines::shared(&settings, variables);
         let (pipelines, broken) = prepare(&pipelines, &sources, &shared);
-        pipelines::run(Job { settings, shared, pipelines, broken, data, logging: logging.clone() })
+        pipelines::run(Job { settings, pipelines, broken, data, logging: logging.clone() })
     });
     let code = ran.unwrap_or_else(|message| {
         tracing::error!(target: "logstash.runner", fatal = true, "{message}");
@@ -111,6 +112,10 @@ fn prepare(pipelines: &[PipelineSettings], sources: &Sources, shared: &Shared) -
         let _span = tracing::error_span!("pipeline", pipeline.id = pipeline.id).entered();
         log_all(&Diagnostics(pipeline.faults.clone()), sources);
         let prepared = pipelines::check(pipeline, shared);
+        if !prepared.files.is_empty() {
+            let names: Vec<_> = prepared.files.iter().map(|file| file.display().to_string()).collect();
+            tracing::info!(target: "logstash.config.source", "Reading config files: {}", names.join(", "));
+        }
         log_all(&prepared.diagnostics, &prepared.sources);
         if pipeline.faults.is_empty() && !prepared.diagnostics.has_errors() {
             sound.push(prepared);

@@ -1,5 +1,6 @@
 //! Errors and warnings about a configuration, each with its code, place and remedy.
 
+pub use super::nearest::nearest;
 use super::source::Span;
 
 /// How bad it is.
@@ -93,9 +94,4 @@ impl Diagnostics {
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.level == Level::Error)
     }
-}
-
-/// Known names that are near to a mistyped one.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    known.into_iter().filter(|k| strsim::osa_distance(name, k) <= 2).map(str::to_owned).take(3).collect()
 }

@@ -135,9 +135,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 /// Each text by itself; their sections are joined in order.
 fn read_sources(loaded: &mut Loaded, language: Language, variables: &Variables) {
     let mut undefined = Undefined::default();
+    let open_variables = &variables.without_secrets();
     for (source, text) in loaded.sources.iter() {
         let diagnostics = &mut loaded.diagnostics;
-        let mut scope = Scope { source, language, variables, undefined: &mut undefined, diagnostics };
+        let mut scope = Scope { source, language, variables, open_variables, undefined: &mut undefined, diagnostics };
         let config = &mut loaded.config;
         syntax::read(&text.text, &mut scope, |root, scope| builder::build(root, config, scope));
     }

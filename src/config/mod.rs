@@ -22,3 +22,6 @@ pub use nearest::nearest;
 pub use scope::Language;
 pub use variables::Variables;
 pub(crate) use variables::{Reference, Resolved, tidy};
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,8 @@ pub(super) struct Scope<'a> {
     pub source: SourceId,
     pub language: Language,
     pub variables: &'a Variables,
+    /// Those that are no secrets.
+    pub open_variables: &'a Variables,
     pub undefined: &'a mut Undefined,
     pub diagnostics: &'a mut Diagnostics,
 }

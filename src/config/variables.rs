@@ -36,6 +36,11 @@ impl Variables {
         self
     }
 
+    /// The same without the keystore.
+    pub(super) fn without_secrets(&self) -> Self {
+        Self { environment: self.environment.clone(), secrets: HashMap::new() }
+    }
+
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.secrets.get(name).or_else(|| self.environment.get(name)).map(String::as_str)

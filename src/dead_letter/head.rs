@@ -9,16 +9,23 @@ use std::time::Duration;
 use super::{directory, kill_point, record};
 use crate::event::Timestamp;
 
+/// Pending bytes at which they are written even if more are to come.
+const MOST_PENDING: usize = 256 * 1024;
+
 /// An open `N.log.tmp`.
 #[derive(Debug)]
 pub(super) struct Head {
     pub number: u32,
     path: PathBuf,
     file: File,
-    /// Up to the end of the last whole entry.
-    pub len: u64,
-    /// Bytes of an entry that could not be written may stand behind `len`.
+    /// Up to the end of the last entry that was written to the file.
+    written: u64,
+    /// Bytes of entries that could not be written may stand behind `written`.
     dirty: bool,
+    /// Entries that are not written yet, framed.
+    pending: Vec<u8>,
+    pending_entries: u64,
+    /// With what is pending.
     pub entries: u64,
     /// When the first and the last entry were written, by the clock for intervals.
     pub first_write: Duration,
@@ -41,8 +48,10 @@ impl Head {
             number,
             path,
             file,
-            len: record::FIRST_RECORD,
+            written: record::FIRST_RECORD,
             dirty: false,
+            pending: Vec::new(),
+            pending_entries: 0,
             entries: 0,
             first_write: Duration::ZERO,
             last_write: Duration::ZERO,
@@ -50,34 +59,73 @@ impl Head {
         })
     }
 
-    /// Hands one framed entry to the kernel. On an error nothing of it stays in the file.
-    pub fn append(&mut self, framed: &[u8], entry_time: Timestamp, now: Duration) -> io::Result<()> {
-        self.cut_back()?;
-        #[cfg(test)]
-        if let Some(cut) = kill_point::cut(framed, self.len) {
-            let _ = self.file.write_all_at(framed.get(..cut).unwrap_or(framed), self.len);
-            kill_point::die();
-        }
-        self.dirty = true;
-        if let Err(error) = self.file.write_all_at(framed, self.len) {
-            // If this fails too, it is tried again before the next write.
-            let _ = self.cut_back();
-            return Err(error);
-        }
-        self.dirty = false;
-        self.len += framed.len() as u64;
+    /// Length of the file once all that is pending is written.
+    pub fn len(&self) -> u64 {
+        self.written + self.pending.len() as u64
+    }
+
+    /// Frames an entry. It reaches the file with the next [`Head::flush`].
+    pub fn append(&mut self, entry: &[u8], entry_time: Timestamp, now: Duration) -> io::Result<()> {
+        let end = self.len();
+        record::frame(entry, end, &mut self.pending);
+        self.pending_entries += 1;
         if self.entries == 0 {
             self.first_write = now;
         }
         self.entries += 1;
         self.last_write = now;
         self.last_entry = Some(entry_time);
+        if self.pending.len() >= MOST_PENDING { self.flush() } else { Ok(()) }
+    }
+
+    /// Hands all that is pending to the kernel. On an error nothing of it stays in the file, but all of it is still
+    /// pending.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return self.cut_back();
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let done = self.write(&pending);
+        self.pending = pending;
+        done?;
+        self.written += self.pending.len() as u64;
+        self.pending_entries = 0;
+        self.drop_pending();
+        Ok(())
+    }
+
+    /// Forgets what is pending; returns how many entries that were.
+    pub fn drop_pending(&mut self) -> u64 {
+        let dropped = std::mem::take(&mut self.pending_entries);
+        self.entries -= dropped;
+        self.pending.clear();
+        if self.pending.capacity() > 2 * MOST_PENDING {
+            self.pending = Vec::new();
+        }
+        dropped
+    }
+
+    fn write(&mut self, framed: &[u8]) -> io::Result<()> {
+        self.cut_back()?;
+        #[cfg(test)]
+        if let Some(cut) = kill_point::cut(framed, self.written) {
+            let _ = self.file.write_all_at(framed.get(..cut).unwrap_or(framed), self.written);
+            kill_point::die();
+        }
+        self.dirty = true;
+        if let Err(error) = self.file.write_all_at(framed, self.written) {
+            // If this fails too, it is tried again before the next write.
+            let _ = self.cut_back();
+            return Err(error);
+        }
+        self.dirty = false;
+        kill_point::reach("after-write");
         Ok(())
     }
 
     fn cut_back(&mut self) -> io::Result<()> {
         if self.dirty {
-            self.file.set_len(self.len)?;
+            self.file.set_len(self.written)?;
             self.dirty = false;
         }
         Ok(())
@@ -96,7 +144,7 @@ impl Head {
         self.file.sync_data()
     }
 
-    /// Renames the file to `N.log`, where readers find it. Its data is not synced yet.
+    /// Renames the file, all of which is written, to `N.log`, where readers find it. Its data is not synced yet.
     pub fn seal(&mut self, directory: &Path, number: u32) -> io::Result<()> {
         self.cut_back()?;
         kill_point::reach("before-rename");

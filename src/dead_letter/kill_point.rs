@@ -3,13 +3,16 @@
 
 /// The environment variable that names the point to die at.
 #[cfg(test)]
-pub const VARIABLE: &str = "SPILLWAY_KILL_AT";
+pub const POINT: &str = "SPILLWAY_KILL_AT";
+/// How often the point is passed unharmed before that, so that there is something to lose.
+#[cfg(test)]
+pub const AFTER: &str = "SPILLWAY_KILL_AFTER";
 
 #[cfg(test)]
 fn armed(name: &str) -> bool {
     use std::sync::OnceLock;
-    static POINT: OnceLock<Option<String>> = OnceLock::new();
-    POINT.get_or_init(|| std::env::var(VARIABLE).ok()).as_deref() == Some(name)
+    static ARMED: OnceLock<Option<String>> = OnceLock::new();
+    ARMED.get_or_init(|| std::env::var(POINT).ok()).as_deref() == Some(name)
 }
 
 /// Dies here if the test says so.
@@ -42,12 +45,11 @@ pub fn cut(framed: &[u8], end: u64) -> Option<usize> {
     countdown().then_some(cut)
 }
 
-/// The first few times a point is passed, so that there is something to lose.
 #[cfg(test)]
 fn countdown() -> bool {
     use std::sync::atomic::{AtomicU32, Ordering};
     static PASSED: AtomicU32 = AtomicU32::new(0);
-    let wanted = std::env::var("SPILLWAY_KILL_AFTER").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let wanted = std::env::var(AFTER).ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     PASSED.fetch_add(1, Ordering::SeqCst) == wanted
 }
 

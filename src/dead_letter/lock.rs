@@ -41,8 +41,8 @@ pub enum LockError {
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    /// Closing it gives the lock up.
-    _file: File,
+    /// Closing it gives the lock up. None only while that happens.
+    file: Option<File>,
     delete: bool,
 }
 
@@ -68,14 +68,14 @@ impl Lock {
             // Its last holder may have deleted the file after it was opened here.
             if is_at(&file, &path) {
                 held.insert(path.clone());
-                return Ok(Self { path, _file: file, delete });
+                return Ok(Self { path, file: Some(file), delete });
             }
         }
     }
 
     /// Whether the lock file is still the one that is locked, and was not deleted by somebody.
     pub fn is_in_place(&self) -> bool {
-        is_at(&self._file, &self.path)
+        self.file.as_ref().is_some_and(|file| is_at(file, &self.path))
     }
 }
 
@@ -105,7 +105,10 @@ impl Drop for Lock {
             // A lock file that stays behind does no harm.
             let _ = fs::remove_file(&self.path);
         }
-        HELD.lock().remove(&self.path);
+        // In this order: a new holder's lock would be lost with this file's closing.
+        let mut held = HELD.lock();
+        self.file = None;
+        held.remove(&self.path);
     }
 }
 

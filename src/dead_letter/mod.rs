@@ -20,6 +20,8 @@ mod reader;
 pub mod record;
 mod recovery;
 mod rounds;
+#[cfg(test)]
+mod scenarios;
 mod settings;
 mod stats;
 mod summary;
@@ -33,4 +35,4 @@ pub use reader::{DeadLetter, Reader, Start};
 pub use rounds::METADATA_KEY;
 pub use settings::{LoopGuard, SEGMENT_BYTES, SettingError, Settings, StoragePolicy, parse_retain_age};
 pub use stats::Stats;
-pub use writer::{Writer, Written};
+pub use writer::{PartlyWritten, Rejected, Writer, Written};

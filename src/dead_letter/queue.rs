@@ -74,7 +74,6 @@ pub(super) struct Queue {
     head: Option<Head>,
     next_number: u32,
     watch: ChangeWatch,
-    framed: Vec<u8>,
     /// Sealed files whose data is not on the disk yet, each followed by the directory.
     unsynced: Vec<File>,
 }
@@ -91,7 +90,10 @@ impl Queue {
                 "not a dead letter queue segment, ignored: {}", listing.foreign.join(", ")
             );
         }
-        recovery::recover_heads(&settings.directory, &mut listing);
+        if !listing.heads.is_empty() {
+            recovery::recover_heads(&settings.directory, &mut listing);
+            listing = Listing::read(&settings.directory).map_err(failed)?;
+        }
         let next_number = listing.free_number().ok_or_else(|| failed(numbers_used_up()))?;
         let mut queue = Self {
             settings,
@@ -103,7 +105,6 @@ impl Queue {
             head: None,
             next_number,
             watch: ChangeWatch::default(),
-            framed: Vec::new(),
             unsynced: Vec::new(),
         };
         queue.recount(&listing);
@@ -114,7 +115,7 @@ impl Queue {
     }
 
     fn head_len(&self) -> u64 {
-        self.head.as_ref().map_or(0, |head| head.len)
+        self.head.as_ref().map_or(0, Head::len)
     }
 
     fn size(&self) -> u64 {
@@ -131,11 +132,27 @@ impl Queue {
         error
     }
 
-    /// Appends an encoded entry. When this returns, the kernel has all of it.
+    /// Appends an encoded entry, which the kernel has after the next [`Queue::flush`]. An error means that this one is not
+    /// stored; others may still be pending.
     pub fn append(&mut self, entry: &[u8], entry_time: Timestamp) -> Result<Appended, WriteError> {
         let done = self.try_append(entry, entry_time);
         self.publish_size();
         done.map_err(|source| self.write_error(source))
+    }
+
+    /// Hands all entries that are pending to the kernel. An error means that none of them is
+    /// stored and all are still pending.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        let done = self.head.as_mut().map_or(Ok(()), Head::flush);
+        self.publish_size();
+        done.map_err(|source| self.write_error(source))
+    }
+
+    /// Forgets the entries that are pending; returns how many that were.
+    pub fn drop_pending(&mut self) -> u64 {
+        let dropped = self.head.as_mut().map_or(0, Head::drop_pending);
+        self.publish_size();
+        dropped
     }
 
     fn try_append(&mut self, entry: &[u8], entry_time: Timestamp) -> io::Result<Appended> {
@@ -165,18 +182,13 @@ impl Queue {
         }
         let now = self.clock.elapsed();
         let Some(head) = &mut self.head else { return Err(io::ErrorKind::NotFound.into()) };
-        self.framed.clear();
-        if self.framed.capacity() > 32 * record::BLOCK && entry.len() < record::BLOCK {
-            self.framed = Vec::new();
-        }
-        record::frame(entry, head.len, &mut self.framed);
-        head.append(&self.framed, entry_time, now)?;
+        head.append(entry, entry_time, now)?;
         Ok(Appended::Stored)
     }
 
     fn must_roll(&self, entry_len: usize) -> bool {
         self.head.as_ref().is_some_and(|head| {
-            head.entries > 0 && head.len + (record::HEADER + entry_len) as u64 > self.settings.segment_limit()
+            head.entries > 0 && head.len() + (record::HEADER + entry_len) as u64 > self.settings.segment_limit()
         })
     }
 
@@ -252,6 +264,9 @@ impl Queue {
 
     /// Makes the head readable if it has entries; then there is no head.
     fn seal_head(&mut self) -> io::Result<()> {
+        if let Some(head) = &mut self.head {
+            head.flush()?;
+        }
         let Some(mut head) = self.head.take_if(|head| head.entries > 0) else { return Ok(()) };
         if !head.is_in_place() {
             self.lost_head(&head);
@@ -268,8 +283,9 @@ impl Queue {
             self.head = Some(head);
             return Err(error);
         }
-        self.sealed_bytes += head.len;
-        self.sealed.insert(number, Sealed { len: head.len, last_write: head.last_entry, entries: Some(head.entries) });
+        self.sealed_bytes += head.len();
+        self.sealed
+            .insert(number, Sealed { len: head.len(), last_write: head.last_entry, entries: Some(head.entries) });
         self.unsynced.push(head.into_file());
         // Behind the data: the rename must not outlive it.
         self.unsynced.push(File::open(&self.settings.directory)?);

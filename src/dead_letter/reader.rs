@@ -259,7 +259,7 @@ impl Reader {
             (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
             _ => true,
         };
-        let was_empty = file.len() == 0;
+        let was_empty = file.file_len() == 0;
         if !same || (was_empty && has_grown(file)) {
             return self.open(Position::start_of(number));
         }
@@ -302,8 +302,8 @@ impl Reader {
 }
 
 fn has_grown(file: &mut SegmentReader<File>) -> bool {
-    let before = file.len();
-    file.refresh().is_ok() && file.len() > before
+    let before = file.file_len();
+    file.refresh().is_ok() && file.file_len() > before
 }
 
 fn skipped(current: &Current, offset: u64, what: &str) {

@@ -186,7 +186,7 @@ impl<S: Read + Seek> SegmentReader<S> {
     }
 
     /// Length of the file when it was last looked at.
-    pub fn len(&self) -> u64 {
+    pub fn file_len(&self) -> u64 {
         self.len
     }
 

@@ -127,7 +127,7 @@ impl Recovery<'_> {
         listing.taken.insert(number);
         tracing::warn!(
             file = %aside.display(),
-            "a dead letter queue segment is damaged; its whole entries were saved, the file is kept for you to look at"
+            "a dead letter queue segment that was being written holds bytes that are no whole entry; its whole entries, if any, were saved, the file is kept for you to look at"
         );
         Ok(())
     }
@@ -159,7 +159,7 @@ fn for_each_entry(path: &Path, mut visit: impl FnMut(&[u8])) -> io::Result<()> {
 
 fn inspect(path: &Path) -> io::Result<Content> {
     let mut reader = SegmentReader::new(File::open(path)?, FIRST_RECORD)?;
-    let mut content = Content { len: reader.len(), good_end: FIRST_RECORD, ..Content::default() };
+    let mut content = Content { len: reader.file_len(), good_end: FIRST_RECORD, ..Content::default() };
     if reader.version()?.is_some_and(|v| v != record::VERSION) {
         content.wrong_version = true;
         return Ok(content);

@@ -9,7 +9,7 @@ use super::settings::{Settings, StoragePolicy};
 
 /// The `dead_letter_queue` object of the node statistics, with Logstash's names. Counters run since the queue was
 /// opened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// Most bytes that the files may take.
     pub max_queue_size_in_bytes: u64,

@@ -83,12 +83,27 @@ impl std::fmt::Debug for Buffers {
     }
 }
 
-/// An event and what is said about it.
-struct Letter<'a> {
-    event: &'a Event,
-    plugin_type: &'a str,
-    plugin_id: &'a str,
-    reason: &'a str,
+/// An event that could not be handled, and what is said about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rejected<'a> {
+    /// The event as it is now.
+    pub event: &'a Event,
+    /// Config name of the plugin that could not handle it.
+    pub plugin_type: &'a str,
+    /// Id of that plugin.
+    pub plugin_id: &'a str,
+    /// What the plugin says.
+    pub reason: &'a str,
+}
+
+/// Some events of several could not be stored. Trying again with the rest makes sense when the cause is gone.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct PartlyWritten {
+    /// What became of the first ones; none of the others is stored.
+    pub written: Vec<Written>,
+    /// Why not.
+    pub error: WriteError,
 }
 
 impl Writer {
@@ -134,7 +149,7 @@ impl Writer {
         plugin_id: &str,
         reason: &str,
     ) -> Result<Written, WriteError> {
-        self.shared.write(&Letter { event, plugin_type, plugin_id, reason })
+        one(self.write_all(&[Rejected { event, plugin_type, plugin_id, reason }]))
     }
 
     /// As [`Writer::write`], but when the disk is full or broken it tries again, with growing pauses, until the event
@@ -147,26 +162,43 @@ impl Writer {
         reason: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<Written, WriteError> {
+        one(self.write_all_until(&[Rejected { event, plugin_type, plugin_id, reason }], stop))
+    }
+
+    /// Stores several events, in order, with one call to the kernel for many of them.
+    pub fn write_all(&self, rejected: &[Rejected<'_>]) -> Result<Vec<Written>, PartlyWritten> {
+        self.shared.write_all(rejected)
+    }
+
+    /// As [`Writer::write_all`], with the patience of [`Writer::write_until`].
+    pub fn write_all_until(
+        &self,
+        rejected: &[Rejected<'_>],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<Written>, PartlyWritten> {
         let (mut pause, longest) = BACK_OFF;
-        let mut failures = 0_u32;
+        let mut waited = false;
+        let mut written = Vec::new();
         loop {
-            let error = match self.write(event, plugin_type, plugin_id, reason) {
-                Ok(written) => {
-                    if failures > 0 {
-                        tracing::info!(directory = %self.shared.settings.directory.display(), "the dead letter queue can be written to again");
+            let failure = match self.write_all(rejected.get(written.len()..).unwrap_or_default()) {
+                Ok(rest) => {
+                    if waited {
+                        let directory = self.shared.settings.directory.display();
+                        tracing::info!(%directory, "the dead letter queue can be written to again");
                     }
+                    written.extend(rest);
                     return Ok(written);
                 }
-                Err(error) => error,
+                Err(failure) => failure,
             };
-            if failures == 0 {
-                tracing::error!("{error}; the event is kept and tried again until that works");
+            written.extend(failure.written);
+            if !std::mem::replace(&mut waited, true) {
+                tracing::error!("{}; the event is kept and tried again until that works", failure.error);
             }
-            failures += 1;
             let end = Instant::now() + pause;
             while Instant::now() < end {
                 if stop() {
-                    return Err(error);
+                    return Err(PartlyWritten { written, error: failure.error });
                 }
                 std::thread::sleep(STOP_CHECK.min(pause));
             }
@@ -181,9 +213,7 @@ impl Writer {
 
     /// Makes everything stored so far survive a power loss.
     pub fn sync(&self) -> Result<(), WriteError> {
-        let mut state = self.shared.state.lock();
-        let state = &mut *state;
-        state.queue.iter_mut().chain(&mut state.parked).try_for_each(Queue::sync)
+        self.shared.state.lock().queues().try_for_each(Queue::sync)
     }
 
     /// Makes what was stored readable, syncs it and gives the lock up. Later writes store nothing.
@@ -224,10 +254,38 @@ impl Drop for Writer {
 }
 
 impl Shared {
-    fn write(&self, letter: &Letter<'_>) -> Result<Written, WriteError> {
+    fn write_all(&self, rejected: &[Rejected<'_>]) -> Result<Vec<Written>, PartlyWritten> {
+        let mut state = self.state.lock();
+        let mut written = Vec::with_capacity(rejected.len());
+        let done = rejected.iter().try_for_each(|letter| {
+            written.push(self.append(&mut state, letter)?);
+            Ok(())
+        });
+        let done = done.and_then(|()| state.flush());
+        if state.queue.as_ref().is_some_and(Queue::has_unsynced) {
+            self.wake.notify_all();
+        }
+        match done {
+            Ok(()) => Ok(written),
+            Err(error) => {
+                // They would be stored twice if they stayed for the next try.
+                let mut unstored = state.drop_pending();
+                while unstored > 0 {
+                    match written.pop() {
+                        Some(Written::Stored) => unstored -= 1,
+                        Some(_) => {}
+                        None => break,
+                    }
+                }
+                Err(PartlyWritten { written, error })
+            }
+        }
+    }
+
+    fn append(&self, state: &mut State, letter: &Rejected<'_>) -> Result<Written, WriteError> {
         let metadata = letter.event.metadata();
         if !rounds::was_here_before(metadata) {
-            return self.store(letter, metadata, Destination::Own);
+            return self.store(state, letter, metadata, Destination::Own);
         }
         if self.settings.loop_guard == LoopGuard::Skip {
             if self.skipped.fetch_add(1, Relaxed) == 0 {
@@ -239,12 +297,17 @@ impl Shared {
             return Ok(Written::Skipped);
         }
         let (metadata, destination) = rounds::next_round(metadata, &self.name);
-        self.store(letter, &metadata, destination)
+        self.store(state, letter, &metadata, destination)
     }
 
-    fn store(&self, letter: &Letter<'_>, metadata: &Map, destination: Destination) -> Result<Written, WriteError> {
-        let mut state = self.state.lock();
-        let State { queue: Some(queue), parked, buffers } = &mut *state else { return Ok(Written::Closed) };
+    fn store(
+        &self,
+        state: &mut State,
+        letter: &Rejected<'_>,
+        metadata: &Map,
+        destination: Destination,
+    ) -> Result<Written, WriteError> {
+        let State { queue: Some(queue), parked, buffers } = state else { return Ok(Written::Closed) };
         let entry = NewEntry {
             entry_time: self.clock.now(),
             fields: letter.event.fields(),
@@ -263,11 +326,15 @@ impl Shared {
             Destination::Own => (queue, Written::Stored),
             Destination::Parked => (self.parked(parked)?, Written::Parked),
         };
-        let appended = to.append(&buffers.entry, entry.entry_time)?;
-        if to.has_unsynced() {
-            self.wake.notify_all();
-        }
-        match appended {
+        match to.append(&buffers.entry, entry.entry_time)? {
+            Appended::Stored if written == Written::Parked => {
+                // Rare, so only the pipeline's own queue ever has something pending.
+                if let Err(error) = to.flush() {
+                    to.drop_pending();
+                    return Err(error);
+                }
+                Ok(written)
+            }
             Appended::Stored => Ok(written),
             Appended::Refused => {
                 if written == Written::Parked {
@@ -334,8 +401,7 @@ impl Shared {
     #[cfg(test)]
     fn tick(&self) {
         let mut state = self.state.lock();
-        let state = &mut *state;
-        state.queue.iter_mut().chain(&mut state.parked).for_each(Queue::tick);
+        state.queues().for_each(Queue::tick);
         self.sync_sealed(&state.take_unsynced());
     }
 
@@ -348,12 +414,28 @@ impl Shared {
     }
 }
 
+/// The outcome for the only one of its kind.
+fn one(result: Result<Vec<Written>, PartlyWritten>) -> Result<Written, WriteError> {
+    match result {
+        Ok(written) => Ok(written.first().copied().unwrap_or(Written::Closed)),
+        Err(failure) => Err(failure.error),
+    }
+}
+
 impl State {
+    fn queues(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.queue.iter_mut().chain(&mut self.parked)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        self.queue.as_mut().map_or(Ok(()), Queue::flush)
+    }
+
+    fn drop_pending(&mut self) -> u64 {
+        self.queue.as_mut().map_or(0, Queue::drop_pending)
+    }
+
     fn take_unsynced(&mut self) -> Vec<File> {
-        let mut files = self.queue.as_mut().map(Queue::take_unsynced).unwrap_or_default();
-        if let Some(parked) = &mut self.parked {
-            files.append(&mut parked.take_unsynced());
-        }
-        files
+        self.queues().flat_map(Queue::take_unsynced).collect()
     }
 }

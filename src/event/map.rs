@@ -2,7 +2,10 @@
 //!
 //! Almost every map of a log event has a handful of keys, and comparing those one after the other beats hashing
 //! them. A map that outgrows [`SCAN_LIMIT`] switches to a hash index, so that a hostile document with a hundred
-//! thousand keys costs linear and not quadratic time.
+//! thousand keys costs linear and not quadratic time. A map that many events have in common (the host of an input)
+//! can be shared; it becomes an event's own when that event changes it.
+
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -19,6 +22,7 @@ pub struct Map(Repr);
 enum Repr {
     Scanned(Vec<(Text, Value)>),
     Indexed(Box<IndexMap<Text, Value>>),
+    Shared(Arc<Map>),
 }
 
 impl Map {
@@ -36,11 +40,38 @@ impl Map {
         }
     }
 
+    /// A map of these fields, whose names all differ.
+    pub fn from_unique(fields: Vec<(Text, Value)>) -> Self {
+        debug_assert!(fields.iter().enumerate().all(|(i, (k, _))| fields[..i].iter().all(|(other, _)| other != k)));
+        let mut map = Self(Repr::Scanned(fields));
+        if map.len() > SCAN_LIMIT {
+            map.index();
+        }
+        map
+    }
+
+    /// This map, in a form that costs nothing to clone until a clone is changed.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self(Repr::Shared(Arc::new(self)))
+    }
+
+    /// Makes a shared map its own, to change it.
+    #[inline]
+    fn own(&mut self) -> &mut Repr {
+        if let Repr::Shared(map) = &self.0 {
+            let own = Self::clone(map);
+            *self = own;
+        }
+        &mut self.0
+    }
+
     /// Number of fields.
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Scanned(list) => list.len(),
             Repr::Indexed(map) => map.len(),
+            Repr::Shared(map) => map.len(),
         }
     }
 
@@ -54,14 +85,16 @@ impl Map {
         match &self.0 {
             Repr::Scanned(list) => list.iter().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
+            Repr::Shared(map) => map.get(key),
         }
     }
 
     /// The value of `key`, to change in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        match &mut self.0 {
+        match self.own() {
             Repr::Scanned(list) => list.iter_mut().find(|(k, _)| same(k, key)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get_mut(key),
+            Repr::Shared(_) => None,
         }
     }
 
@@ -76,7 +109,7 @@ impl Map {
         if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
             self.index();
         }
-        match &mut self.0 {
+        match self.own() {
             Repr::Scanned(list) => {
                 if let Some((_, old)) = list.iter_mut().find(|(k, _)| same(k, &key)) {
                     return Some(std::mem::replace(old, value));
@@ -85,6 +118,7 @@ impl Map {
                 None
             }
             Repr::Indexed(map) => map.insert(key, value),
+            Repr::Shared(_) => None,
         }
     }
 
@@ -92,6 +126,9 @@ impl Map {
     pub fn slot(&mut self, key: Text) -> &mut Value {
         if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
             self.index();
+        }
+        if matches!(self.0, Repr::Shared(_)) {
+            self.own();
         }
         match &mut self.0 {
             Repr::Scanned(list) => {
@@ -102,6 +139,7 @@ impl Map {
                 &mut list[at].1
             }
             Repr::Indexed(map) => map.entry(key).or_default(),
+            Repr::Shared(map) => Arc::make_mut(map).slot(key),
         }
     }
 
@@ -116,12 +154,13 @@ impl Map {
 
     /// Takes `key` out; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        match &mut self.0 {
+        match self.own() {
             Repr::Scanned(list) => {
                 let at = list.iter().position(|(k, _)| same(k, key))?;
                 Some(list.remove(at).1)
             }
             Repr::Indexed(map) => map.shift_remove(key),
+            Repr::Shared(_) => None,
         }
     }
 
@@ -132,18 +171,23 @@ impl Map {
 
     /// Fields in insertion order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> {
-        let (list, map) = match &self.0 {
-            Repr::Scanned(list) => (Some(list.iter()), None),
-            Repr::Indexed(map) => (None, Some(map.iter())),
-        };
-        Iter { list, map }
+        self.fields()
+    }
+
+    fn fields(&self) -> Iter<'_> {
+        match &self.0 {
+            Repr::Scanned(list) => Iter { list: Some(list.iter()), map: None },
+            Repr::Indexed(map) => Iter { list: None, map: Some(map.iter()) },
+            Repr::Shared(map) => map.fields(),
+        }
     }
 
     /// Fields in insertion order, values to change in place.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Text, &mut Value)> {
-        let (list, map) = match &mut self.0 {
+        let (list, map) = match self.own() {
             Repr::Scanned(list) => (Some(list.iter_mut().map(|(k, v)| (&*k, v))), None),
             Repr::Indexed(map) => (None, Some(map.iter_mut())),
+            Repr::Shared(_) => (None, None),
         };
         list.into_iter().flatten().chain(map.into_iter().flatten())
     }
@@ -225,10 +269,12 @@ impl IntoIterator for Map {
         std::iter::Flatten<std::option::IntoIter<indexmap::map::IntoIter<Text, Value>>>,
     >;
 
-    fn into_iter(self) -> Self::IntoIter {
+    fn into_iter(mut self) -> Self::IntoIter {
+        self.own();
         let (list, map) = match self.0 {
             Repr::Scanned(list) => (Some(list.into_iter()), None),
             Repr::Indexed(map) => (None, Some(map.into_iter())),
+            Repr::Shared(_) => (None, None),
         };
         list.into_iter().flatten().chain(map.into_iter().flatten())
     }

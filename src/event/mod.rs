@@ -4,6 +4,7 @@
 //! language, the queues and the plugins are built on it.
 
 mod decimal;
+mod field_name;
 mod fields;
 pub mod json;
 mod map;
@@ -16,6 +17,7 @@ mod timestamp;
 mod value;
 
 pub use decimal::Decimal;
+pub use field_name::FieldName;
 pub use fields::{FieldError, METADATA, TAGS, TIMESTAMP, VERSION};
 pub use map::Map;
 pub use record::Event;
@@ -28,3 +30,9 @@ pub use value::Value;
 ///
 /// Chosen by measurement, see `benches/event_model.rs`.
 pub type Text = hipstr::HipStr<'static>;
+
+/// A piece of a text, shared when it is long. Empty when the range does not lie on character borders.
+pub fn piece(text: &Text, range: std::ops::Range<usize>) -> Text {
+    let Some(piece) = text.get(range) else { return Text::new() };
+    if piece.len() <= Text::inline_capacity() { Text::from(piece) } else { text.slice_ref(piece) }
+}

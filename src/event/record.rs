@@ -28,11 +28,23 @@ impl Event {
 
     /// An event made of one line of text: `message` first, then `@timestamp` and `@version`.
     pub fn from_message(message: Text, timestamp: Timestamp) -> Self {
-        let mut fields = Map::with_capacity(6);
-        fields.insert(Text::borrowed("message"), message);
-        fields.insert(Text::borrowed(TIMESTAMP), timestamp);
-        fields.insert(Text::borrowed(VERSION), Value::literal("1"));
-        Self { fields, metadata: Map::new(), cancelled: false }
+        // Room for what inputs commonly add.
+        let mut fields = Vec::with_capacity(6);
+        fields.push((Text::borrowed("message"), Value::String(message)));
+        fields.push((Text::borrowed(TIMESTAMP), Value::Timestamp(timestamp)));
+        fields.push((Text::borrowed(VERSION), Value::literal("1")));
+        Self { fields: Map::from_unique(fields), metadata: Map::new(), cancelled: false }
+    }
+
+    /// As [`Event::from_message`], with the text kept a second time in `[event][original]`.
+    pub fn from_original_message(message: Text, timestamp: Timestamp) -> Self {
+        let mut fields = Vec::with_capacity(6);
+        let original = vec![(Text::borrowed("original"), Value::String(message.clone()))];
+        fields.push((Text::borrowed("message"), Value::String(message)));
+        fields.push((Text::borrowed(TIMESTAMP), Value::Timestamp(timestamp)));
+        fields.push((Text::borrowed(VERSION), Value::literal("1")));
+        fields.push((Text::borrowed("event"), Value::Map(Map::from_unique(original))));
+        Self { fields: Map::from_unique(fields), metadata: Map::new(), cancelled: false }
     }
 
     /// An event made of decoded data. `@metadata` is moved out, `@timestamp`, `@version` and `tags` are put right:

@@ -51,7 +51,7 @@ impl Timestamp {
     /// `HH:mm[:ss[.fraction]]`, then optionally a zone (`Z`, `+02:00`, `+0200`, a zone id). Letters in any case.
     /// No zone means the machine's zone.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::parse_in(text, &TimeZone::system())
+        parse_canonical(text.as_bytes()).or_else(|| Self::parse_in(text, &TimeZone::system()))
     }
 
     /// As [`Timestamp::parse`], with the zone to use when the text has none.
@@ -94,6 +94,41 @@ impl Timestamp {
 
 fn two(n: i32) -> [u8; 2] {
     [b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
+}
+
+/// The form that [`Timestamp::write_iso`] writes, which is nearly all that is ever read; without calendar or zone.
+fn parse_canonical(text: &[u8]) -> Option<Timestamp> {
+    let (date, rest) = text.split_first_chunk::<10>()?;
+    let (time, rest) = rest.split_first_chunk::<9>()?;
+    let (fraction, zone) = rest.split_at_checked(rest.len().checked_sub(1)?)?;
+    let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] = *date else { return None };
+    let [b'T', h0, h1, b':', i0, i1, b':', s0, s1] = *time else { return None };
+    let (point, fraction) = fraction.split_first()?;
+    if zone != b"Z" || *point != b'.' || !matches!(fraction.len(), 3 | 6 | 9) {
+        return None;
+    }
+    let (year, month, day) = (digits(&[y0, y1, y2, y3])?, digits(&[m0, m1])?, digits(&[d0, d1])?);
+    let (hour, minute, second) = (digits(&[h0, h1])?, digits(&[i0, i1])?, digits(&[s0, s1])?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last_day = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(leap),
+        _ => return None,
+    };
+    if !(1..=last_day).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let nanos = digits(fraction)? as u32 * 10_u32.pow(9 - fraction.len() as u32);
+    // Days since 1970 in years that begin in March, so that the leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some(Timestamp { seconds: days * 86400 + hour * 3600 + minute * 60 + second, nanos })
+}
+
+fn digits(text: &[u8]) -> Option<i64> {
+    text.iter().try_fold(0, |n, byte| byte.is_ascii_digit().then(|| n * 10 + i64::from(byte - b'0')))
 }
 
 fn parse_iso(text: &str, zone: &TimeZone) -> Option<Timestamp> {
@@ -185,5 +220,30 @@ impl std::fmt::Display for Timestamp {
         let mut out = Vec::with_capacity(32);
         self.write_iso(&mut out);
         f.write_str(std::str::from_utf8(&out).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_and_the_calendar_agree() {
+        let mut at = -62_167_219_200; // 0000-01-01
+        while at < 253_402_300_800 {
+            let stamp = Timestamp::from_unix(at, (at.rem_euclid(1000) * 1_000_003) as u32).unwrap_or(Timestamp::now());
+            let text = stamp.to_string();
+            assert_eq!(parse_iso(&text, &TimeZone::UTC), Some(stamp), "{text}");
+            assert_eq!(Timestamp::parse(&text), Some(stamp), "{text}");
+            at += 86400 * 29 + 12_345_678;
+        }
+        for odd in [
+            "2024-02-30T00:00:00.000Z",
+            "2024-13-01T00:00:00.000Z",
+            "2024-01-01T24:00:00.000Z",
+            "2024-01-01T00:00:00.0x0Z",
+        ] {
+            assert_eq!(Timestamp::parse(odd), None, "{odd}");
+        }
     }
 }

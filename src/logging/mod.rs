@@ -19,6 +19,8 @@ mod limit;
 mod plain;
 mod record;
 mod rolling;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 use std::sync::Arc;

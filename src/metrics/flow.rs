@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn a_window_forgets_what_is_older() {
-        let flow = per_second(&recorded(400, |second| second.min(100) as i64 * 10));
+        let flow = per_second(&recorded(400, |second| second.min(80) as i64 * 10));
         assert_eq!(flow.get("current"), Some(0.0));
         assert_eq!(flow.get("last_1_minute"), Some(0.0));
         assert_eq!(flow.get("last_5_minutes"), Some(0.0));
-        assert_eq!(flow.get("lifetime"), Some(2.5));
+        assert_eq!(flow.get("lifetime"), Some(2.0));
     }
 
     #[test]

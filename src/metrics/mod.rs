@@ -6,6 +6,7 @@
 
 pub mod cgroup;
 pub mod flow;
+mod graph;
 mod node;
 mod pipeline;
 mod plugin;
@@ -15,10 +16,10 @@ mod stopwatch;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+pub use graph::{ConditionVertex, Edge, Graph, QUEUE};
 pub use node::{Defaults, Identity, Node};
 pub use pipeline::{
-    DeadLetterStats, DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus,
-    PipelineView, Totals,
+    DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus, PipelineView, Totals,
 };
 pub use plugin::{CodecInfo, PluginFlows, PluginInfo, PluginMetrics};
 pub use reloads::{ReloadError, Reloads};

@@ -4,6 +4,7 @@
 //! anybody: a pipeline that has no counters yet is shown as far as it is known.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,6 +49,7 @@ pub struct Node {
     started: Instant,
     started_at: SystemTime,
     http_address: OnceLock<SocketAddr>,
+    stopping: AtomicBool,
     pipelines: RwLock<Pipelines>,
     history: Mutex<Windows<Totals>>,
     process: Mutex<ProcessWatch>,
@@ -93,6 +95,7 @@ impl Node {
             started: Instant::now(),
             started_at: SystemTime::now(),
             http_address: OnceLock::new(),
+            stopping: AtomicBool::new(false),
             pipelines: RwLock::default(),
             history: Mutex::new(Windows::new(Totals::default())),
             process: Mutex::new(ProcessWatch::start()),
@@ -130,6 +133,16 @@ impl Node {
         let _ = self.http_address.set(address);
     }
 
+    /// The program was asked to stop.
+    pub fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the program was asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     /// A pipeline is configured and will be started (again). What its last run counted stays until
     /// [`Node::pipeline_started`].
     pub fn pipeline_loading(&self, id: &Arc<str>) {
@@ -148,9 +161,14 @@ impl Node {
         pipelines.retire(last);
     }
 
-    /// A pipeline came into another state.
+    /// A pipeline came into another state. The rates of one that is over stay as they are now.
     pub fn set_pipeline_state(&self, id: &Arc<str>, state: PipelineState) {
-        self.pipelines.write().status(id).state = state;
+        let mut pipelines = self.pipelines.write();
+        let status = pipelines.status(id);
+        if let Some(run) = status.alive().filter(|_| !state.is_alive()) {
+            run.capture();
+        }
+        status.state = state;
     }
 
     /// A pipeline was loaded anew.
@@ -200,8 +218,8 @@ impl Node {
 
     /// Captures all counters. Due every [`super::flow::CAPTURE_EVERY`], and before rates are read.
     pub fn capture(&self) {
-        for run in self.pipelines().into_iter().filter_map(|status| status.run) {
-            run.capture();
+        for status in self.pipelines() {
+            status.alive().into_iter().for_each(|run| run.capture());
         }
         self.process.lock().observe();
         let mut history = self.history.lock();
@@ -250,6 +268,7 @@ mod tests {
             metrics: Arc::new(metrics),
             plugins: Vec::new(),
             dead_letter_queue: None,
+            graph: crate::metrics::Graph::default(),
         }
     }
 
@@ -265,6 +284,19 @@ mod tests {
         node.remove_pipeline("b");
         assert_eq!(node.totals().map(|t| t.events_in), Some(12));
         assert!(node.pipelines().is_empty());
+    }
+
+    #[test]
+    fn the_rates_of_a_pipeline_that_is_over_stay() {
+        let node = node();
+        node.pipeline_started(view("a", 3));
+        node.set_pipeline_state(&"a".into(), PipelineState::Finished);
+        let lifetime = || node.pipeline("a").unwrap().run.unwrap().flows().input_throughput.get("lifetime");
+        let last = lifetime();
+        assert!(last > Some(0.0));
+        std::thread::sleep(Duration::from_millis(5));
+        node.capture();
+        assert_eq!(lifetime(), last);
     }
 
     #[test]

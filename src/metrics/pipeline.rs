@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::flow::{self, Flow, Windows};
 use super::plugin::{PluginFlows, PluginInfo, PluginTotals};
-use super::{Counter, Reloads, Stopwatch};
+use super::{Counter, Graph, Reloads, Stopwatch};
+use crate::dead_letter;
 
 /// Counters of one pipeline.
 #[derive(Debug)]
@@ -171,29 +172,12 @@ impl PipelineStatus {
     }
 }
 
-/// A dead letter queue as node stats show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetterStats {
-    /// Bytes in all segments.
-    pub queue_size_in_bytes: u64,
-    /// `dead_letter_queue.max_bytes`.
-    pub max_queue_size_in_bytes: u64,
-    /// Events that found no room since the start.
-    pub dropped_events: u64,
-    /// Events deleted for their age since the start.
-    pub expired_events: u64,
-    /// `drop_newer` or `drop_older`.
-    pub storage_policy: &'static str,
-    /// What went wrong last, or `no errors`.
-    pub last_error: String,
-}
-
 /// The dead letter queue of a pipeline that has one.
 pub struct DeadLetterView {
     /// Absolute, with the pipeline id.
     pub path: PathBuf,
     /// Reads it as it is now; called for each request, and must not block.
-    pub stats: Box<dyn Fn() -> DeadLetterStats + Send + Sync>,
+    pub stats: Box<dyn Fn() -> dead_letter::Stats + Send + Sync>,
 }
 
 /// One run of a pipeline as its supervisor describes it, from its start to its end or reload.
@@ -220,6 +204,8 @@ pub struct PipelineView {
     pub plugins: Vec<PluginInfo>,
     /// Its dead letter queue, when it has one.
     pub dead_letter_queue: Option<DeadLetterView>,
+    /// How events get from plugin to plugin.
+    pub graph: Graph,
 }
 
 /// A run and what its counters were at earlier times.

@@ -66,7 +66,7 @@ pub(super) async fn live(request: Request) -> Response {
 /// `GET /_health/ready`: every configured pipeline has started, and the program is not stopping.
 pub(super) async fn ready(State(api): State<Api>, request: Request) -> Response {
     let mut reasons: Vec<String> = api.node.pipelines().iter().filter_map(not_ready).collect();
-    if api.stop.is_cancelled() {
+    if api.node.is_stopping() {
         reasons.insert(0, "stopping".to_owned());
     }
     if reasons.is_empty() {

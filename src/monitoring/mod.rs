@@ -1,9 +1,10 @@
 //! The monitoring API: what runs and how it does, over HTTP, in the shapes of Logstash's API.
 //!
 //! [`Server`] finds a free port and serves [`Node`]; [`reply`] has the parts that all answers share, and each family
-//! of endpoints has a file: [`root`], [`node_info`], [`node_stats`], [`health`]. Numbers that Logstash gives as
+//! of endpoints has a file: [`root`], [`node_info`], [`node_stats`], [`graph`], [`health`]. Numbers that Logstash gives as
 //! integers are integers here: clients decode them into such.
 
+mod graph;
 mod health;
 mod node_info;
 mod node_stats;

@@ -6,14 +6,15 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::Api;
+use super::graph;
 use super::reply::{Block, Request, object};
 use crate::metrics::process::processors;
 use crate::metrics::{Node, PipelineRun};
 use crate::plugins::registry;
+use crate::version;
 
 /// The blocks of `/_node`, in order.
-const BLOCKS: [Block; 3] =
-    [("pipelines", |node, _| pipelines(node)), ("os", |_, _| os()), ("jvm", |node, _| jvm(node))];
+const BLOCKS: [Block; 3] = [("pipelines", pipelines), ("os", |_, _| os()), ("jvm", |node, _| jvm(node))];
 
 /// `GET /_node`
 pub(super) async fn all(State(api): State<Api>, request: Request) -> Response {
@@ -39,19 +40,19 @@ pub(super) async fn pipeline(
     let found = id.ok().and_then(|Path(id)| api.node.pipeline(&id));
     let Some(status) = found else { return request.not_found() };
     let Some(run) = status.alive() else { return request.not_found() };
-    let body = json!({ "pipelines": { &*status.id: one_pipeline(run) } });
+    let body = json!({ "pipelines": { &*status.id: one_pipeline(run, &request) } });
     request.answer(&api.node, object(body))
 }
 
-fn pipelines(node: &Node) -> Value {
+fn pipelines(node: &Node, request: &Request) -> Value {
     let alive = node.pipelines();
-    let alive = alive.iter().filter_map(|status| Some((status.id.to_string(), one_pipeline(status.alive()?))));
+    let alive = alive.iter().filter_map(|status| Some((status.id.to_string(), one_pipeline(status.alive()?, request))));
     Value::Object(alive.collect())
 }
 
-fn one_pipeline(run: &PipelineRun) -> Value {
+fn one_pipeline(run: &PipelineRun, request: &Request) -> Value {
     let view = run.view();
-    let mut pipeline = json!({
+    let mut pipeline = object(json!({
         "ephemeral_id": view.ephemeral_id,
         "hash": view.hash,
         "workers": view.workers,
@@ -59,11 +60,14 @@ fn one_pipeline(run: &PipelineRun) -> Value {
         "batch_delay": view.batch_delay_ms,
         "batch_output_chunking_growth_threshold_factor": view.growth_factor,
         "dead_letter_queue_enabled": view.dead_letter_queue.is_some(),
-    });
-    if let (Some(queue), Some(members)) = (&view.dead_letter_queue, pipeline.as_object_mut()) {
-        members.insert("dead_letter_queue_path".to_owned(), json!(queue.path.to_string_lossy()));
+    }));
+    if let Some(queue) = &view.dead_letter_queue {
+        pipeline.insert("dead_letter_queue_path".to_owned(), json!(queue.path.to_string_lossy()));
     }
-    pipeline
+    if request.asks_for("graph") {
+        pipeline.insert("graph".to_owned(), graph::document(view));
+    }
+    Value::Object(pipeline)
 }
 
 fn os() -> Value {
@@ -114,7 +118,6 @@ pub(super) async fn plugins(State(api): State<Api>, request: Request) -> Respons
     let all = inputs.chain(filters).chain(outputs).chain(codecs);
     let mut names: Vec<String> = all.map(|(kind, name)| format!("logstash-{kind}-{name}")).collect();
     names.sort_unstable();
-    let version = env!("CARGO_PKG_VERSION");
-    let plugins: Vec<Value> = names.iter().map(|name| json!({ "name": name, "version": version })).collect();
+    let plugins: Vec<Value> = names.iter().map(|name| json!({ "name": name, "version": version::SPILLWAY })).collect();
     request.answer(&api.node, object(json!({ "total": plugins.len(), "plugins": plugins })))
 }

@@ -10,10 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::health;
 use crate::metrics::Node;
-
-/// The Logstash version whose behaviour and API this is. Metricbeat refuses versions below 8.16 and what is no
-/// semantic version.
-const COMPATIBLE_VERSION: &str = "9.5.2";
+use crate::version;
 
 /// One member of an answer, and what makes it.
 pub(super) type Block = (&'static str, fn(&Node, &Request) -> Value);
@@ -97,8 +94,8 @@ fn metadata(node: &Node) -> Map<String, Value> {
     let identity = node.identity();
     let mut document = object(json!({
         "host": identity.host,
-        "version": COMPATIBLE_VERSION,
-        "spillway_version": env!("CARGO_PKG_VERSION"),
+        "version": version::LOGSTASH,
+        "spillway_version": version::SPILLWAY,
         "http_address": node.http_address().map(|address| address.to_string()),
         "id": identity.id,
         "name": identity.name,

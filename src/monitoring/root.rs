@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::Api;
 use super::health::{self, Status};
 use super::reply::{Request, object};
+use crate::settings::kind;
 
 /// How often the status is looked at while a client waits for it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -44,30 +45,18 @@ fn wanted(request: &Request) -> Result<Option<(Status, Duration)>, String> {
                 .ok_or_else(|| format!("unknown status [{word}], expected green, yellow or red"))?,
         ),
     };
-    let timeout = request.parameter("timeout").map(duration).transpose()?;
+    let timeout = match request.parameter("timeout") {
+        None => None,
+        Some(text) => Some(
+            kind::span(text)
+                .ok_or_else(|| format!("invalid timeout [{text}], expected a whole number with a unit, as in 3s"))?,
+        ),
+    };
     match (status, timeout) {
         (None, _) => Ok(None),
         (Some(status), Some(timeout)) => Ok(Some((status, timeout))),
         (Some(_), None) => Err("`wait_for_status` needs a `timeout`, as in timeout=3s".to_owned()),
     }
-}
-
-/// A whole number with its unit, as settings have it.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let nanos: u64 = match unit {
-        "d" => 86_400_000_000_000,
-        "h" => 3_600_000_000_000,
-        "m" => 60_000_000_000,
-        "s" => 1_000_000_000,
-        "ms" => 1_000_000,
-        "micros" | "us" => 1000,
-        "nanos" | "ns" => 1,
-        _ => return Err(format!("invalid timeout [{text}], expected a whole number with a unit, as in 3s")),
-    };
-    let number: u64 = number.parse().map_err(|_| format!("invalid timeout [{text}]"))?;
-    Ok(Duration::from_nanos(number.saturating_mul(nanos)))
 }
 
 async fn reached(api: &Api, wanted: Status, timeout: Duration) -> bool {

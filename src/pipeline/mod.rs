@@ -9,6 +9,7 @@
 mod batch;
 mod delivery;
 mod filtering;
+mod graph;
 mod lease;
 mod plan;
 mod prepare;
@@ -19,11 +20,11 @@ mod supervisor;
 mod worker;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
-pub use filtering::Filtering;
+pub use filtering::{Filtering, Flush};
 pub use lease::Lease;
 pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, Step, StepBranch, compile};
 pub use prepare::{Prepared, Shared, prepare};
 pub use progress::Progress;
 pub use run::{Finish, Opened, Running, StartError};
 pub use sink::InputSink;
-pub use supervisor::{RunEnd, Watcher, run};
+pub use supervisor::{RunEnd, run};

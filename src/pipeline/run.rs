@@ -11,13 +11,15 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
+use super::graph::graph;
 use super::plan::{Compiled, InputSlot, Plan};
 use super::prepare::Prepared;
 use super::sink::InputSink;
 use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::{self, Writer};
-use crate::metrics::PipelineMetrics;
+use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView};
 use crate::plugins::{PluginError, Stop};
 use crate::queue::MemoryQueue;
 use crate::settings::PipelineSettings;
@@ -94,6 +96,33 @@ impl Opened {
         &self.prepared
     }
 
+    /// The pipeline as the monitoring API shows it.
+    pub fn view(&self) -> PipelineView {
+        let settings = &self.prepared.settings;
+        let queue = settings.dead_letter_queue.enable.then(|| {
+            let queue = self.prepared.dead_letters.clone();
+            let directory = settings.path_dead_letter_queue.join(&settings.id);
+            DeadLetterView {
+                path: std::path::absolute(&directory).unwrap_or(directory),
+                stats: Box::new(move || queue.writer().map(Writer::stats).unwrap_or_default()),
+            }
+        });
+        PipelineView {
+            id: Arc::from(settings.id.as_str()),
+            ephemeral_id: uuid::Uuid::new_v4().to_string(),
+            hash: self.prepared.compiled.plan.hash.clone(),
+            workers: settings.workers as u64,
+            configured_workers: settings.workers as u64,
+            batch_size: settings.batch_size as u64,
+            batch_delay_ms: u64::try_from(settings.batch_delay.as_millis()).unwrap_or(u64::MAX),
+            growth_factor: settings.output_chunking_growth_factor as u64,
+            metrics: self.metrics.clone(),
+            plugins: self.prepared.compiled.plugins().cloned().collect(),
+            dead_letter_queue: queue,
+            graph: graph(&self.prepared.compiled, &settings.config),
+        }
+    }
+
     /// Registers outputs and filters, starts the workers, registers and starts the inputs. When a plugin refuses,
     /// everything that was opened is closed again.
     pub async fn start(self) -> Result<Running, StartError> {
@@ -131,7 +160,7 @@ impl Opened {
                 crew.metrics.clone(),
                 runtime.clone(),
             );
-            tasks.spawn(run_input(slot, sink, crew.stop.clone()));
+            tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
         Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
@@ -231,11 +260,17 @@ fn close_dead_letters(queue: &crate::plugins::DeadLetterQueue) {
     }
 }
 
+/// Log lines from inside name the pipeline.
+fn log_span(pipeline: &str) -> tracing::Span {
+    tracing::error_span!("pipeline", pipeline.id = pipeline)
+}
+
 fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::UnboundedReceiver<Ended> {
     let (send, receive) = mpsc::unbounded_channel();
     for n in 0..count {
-        let (hand, report) = (crew.clone(), send.clone());
+        let (hand, report, span) = (crew.clone(), send.clone(), log_span(pipeline));
         let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
+            let _in_log = span.entered();
             let _ = report.send(hand.work());
         });
         if let Err(error) = spawned {

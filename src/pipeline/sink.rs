@@ -8,10 +8,11 @@ use crate::metrics::{PipelineMetrics, PluginMetrics};
 use crate::plugins::common::Decoration;
 use crate::queue::{Chunk, Closed, MemoryQueue};
 
-/// The way from one input into its pipeline.
+/// The way from one input into its pipeline. Cheap to clone.
+#[derive(Clone)]
 pub struct InputSink {
     queue: Arc<MemoryQueue>,
-    decoration: Decoration,
+    decoration: Arc<Decoration>,
     metrics: Arc<PluginMetrics>,
     pipeline: Arc<PipelineMetrics>,
     runtime: tokio::runtime::Handle,
@@ -25,7 +26,7 @@ impl InputSink {
         pipeline: Arc<PipelineMetrics>,
         runtime: tokio::runtime::Handle,
     ) -> Self {
-        Self { queue, decoration, metrics, pipeline, runtime }
+        Self { queue, decoration: Arc::new(decoration), metrics, pipeline, runtime }
     }
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are

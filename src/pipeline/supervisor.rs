@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use super::prepare::Prepared;
 use super::run::{Finish, Opened};
+use crate::metrics::{Node, PipelineState};
 use crate::plugins::Stop;
 
 /// How a run ended, for the exit code.
@@ -22,16 +23,6 @@ pub enum RunEnd {
     Forced,
 }
 
-/// What is told when a pipeline changes its state.
-pub trait Watcher: Send + Sync {
-    /// The pipeline is about to start.
-    fn opened(&self, pipeline: &Opened);
-    /// The pipeline runs.
-    fn running(&self, id: &str);
-    /// The pipeline is over: `None` when it never ran.
-    fn ended(&self, id: &str, finish: Option<Finish>);
-}
-
 struct Started {
     id: String,
     stop: Stop,
@@ -40,7 +31,7 @@ struct Started {
 
 /// Starts every pipeline and runs until all have ended. `broken` are the ids of those whose configuration has
 /// mistakes: they do not start, and are counted.
-pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn Watcher>, fail_fast: bool) -> RunEnd {
+pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, node: &Node, fail_fast: bool) -> RunEnd {
     let begun = Instant::now();
     let mut signals = match Signals::new() {
         Ok(signals) => signals,
@@ -50,6 +41,7 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn 
         }
     };
     let total = prepared.len() + broken.len();
+    broken.iter().for_each(|id| node.set_pipeline_state(&Arc::from(id.as_str()), PipelineState::Unknown));
     let mut failed = broken;
     // All queues are opened before the first pipeline runs, so that a reader sees that its queue has a writer.
     let mut opened = Vec::new();
@@ -57,12 +49,12 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn 
         let id = prepared.settings.id.clone();
         match Opened::open(prepared) {
             Ok(pipeline) => {
-                watcher.opened(&pipeline);
+                node.pipeline_started(pipeline.view());
                 opened.push(pipeline);
             }
             Err(error) => {
                 report_failure(&id, &error.to_string());
-                watcher.ended(&id, None);
+                node.set_pipeline_state(&Arc::from(id.as_str()), PipelineState::Unknown);
                 failed.push(id);
             }
         }
@@ -97,22 +89,24 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn 
         tokio::select! {
             Some(Ok(started)) = starting.join_next() => match started.outcome {
                 Ok(pipeline) => {
-                    watcher.running(&started.id);
+                    node.set_pipeline_state(&Arc::from(started.id.as_str()), PipelineState::Running);
                     names.push(started.id.clone());
                     running.spawn(async move { (started.id, pipeline.finish().await) });
                 }
                 Err(error) => {
                     report_failure(&started.id, &error);
                     started.stop.cancel();
-                    watcher.ended(&started.id, None);
+                    node.set_pipeline_state(&Arc::from(started.id.as_str()), PipelineState::Unknown);
                     failed.push(started.id);
                 }
             },
             Some(ended) = running.join_next() => {
                 if let Ok((id, finish)) = ended {
                     tracing::info!(target: "logstash.javapipeline", { pipeline.id = %id }, "Pipeline terminated");
-                    watcher.ended(&id, Some(finish));
-                    if finish == Finish::Crashed {
+                    let crashed = finish == Finish::Crashed;
+                    let state = if crashed { PipelineState::Terminated } else { PipelineState::Finished };
+                    node.set_pipeline_state(&Arc::from(id.as_str()), state);
+                    if crashed {
                         end = RunEnd::Failed;
                     }
                 } else {
@@ -120,7 +114,10 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, watcher: Arc<dyn 
                 }
             }
             received = signals.next() => match received {
-                Received::Terminate | Received::Interrupt => stops.iter().for_each(Stop::cancel),
+                Received::Terminate | Received::Interrupt => {
+                    node.set_stopping();
+                    stops.iter().for_each(Stop::cancel);
+                }
                 Received::SecondInterrupt => return RunEnd::Forced,
             },
         }

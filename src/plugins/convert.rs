@@ -132,6 +132,14 @@ pub fn integer(literal: &Literal) -> Result<i64, Invalid> {
     if n.fract() == 0.0 && n.abs() < 9e15 { Ok(n as i64) } else { Err(Invalid::expected("a whole number", literal)) }
 }
 
+/// A whole number that is not written as text.
+pub fn bare_integer(literal: &Literal) -> Result<i64, Invalid> {
+    match single(literal, "number")?.kind {
+        LiteralKind::Integer(n) => Ok(n),
+        _ => Err(Invalid::expected("a whole number without quotes", literal)),
+    }
+}
+
 /// Seconds, fractions allowed, not negative.
 pub fn seconds(literal: &Literal) -> Result<Duration, Invalid> {
     Duration::try_from_secs_f64(number(literal)?)

@@ -84,6 +84,11 @@ pub trait Filter: Send + Sync {
         Vec::new()
     }
 
+    /// Whether what it does to an event can hang on earlier ones. Test cases do not share such a filter.
+    fn remembers(&self) -> bool {
+        self.flushes()
+    }
+
     /// Called once after the last event.
     fn close(&self) {}
 }

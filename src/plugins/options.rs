@@ -14,6 +14,7 @@ use crate::config::ast::{Literal, LiteralKind, PluginBlock, PluginKind};
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::Span;
 use crate::event::{FieldRef, Template, Value};
+use crate::metrics::CodecInfo;
 
 /// What is known of one option without reading any configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +100,11 @@ impl<'a> Options<'a> {
     /// A whole number.
     pub fn integer(&mut self, name: &'static str) -> Opt<'_, 'a, i64> {
         self.option(name, "number", |_, v| convert::integer(v))
+    }
+
+    /// A whole number that may not be written as text.
+    pub fn bare_integer(&mut self, name: &'static str) -> Opt<'_, 'a, i64> {
+        self.option(name, "number", |_, v| convert::bare_integer(v))
     }
 
     /// A number of seconds, fractions allowed.
@@ -274,6 +280,9 @@ impl<'a> Options<'a> {
             registry::unknown_plugin(block, self.diagnostics);
             return None;
         };
+        let id = super::common::explicit_id(block);
+        let id = id.map_or_else(|| format!("{}_{}", self.context.plugin_id, block.name), |id| id.to_string());
+        self.context.metrics.add_codec(CodecInfo { id, name: block.name.clone() });
         let CodecPlugin { build, .. } = plugin;
         let mut options = Options::new(block, self.context, self.diagnostics);
         super::common::codec(&mut options);

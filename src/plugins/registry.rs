@@ -20,7 +20,8 @@ pub const FILTERS: &[FilterPlugin] = &[
 ];
 
 /// Every output, sorted by name.
-pub const OUTPUTS: &[OutputPlugin] = &[outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
+pub const OUTPUTS: &[OutputPlugin] =
+    &[outputs::elasticsearch::PLUGIN, outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
 
 /// Every codec, sorted by name.
 pub const CODECS: &[CodecPlugin] = &[

@@ -1,26 +1,244 @@
 //! Ruby (Onigmo) regexps on the engines of this program.
+//!
+//! A pattern is translated into the dialect of the `regex` crate, whose time is linear in the text. What that crate
+//! cannot do (look-around, back references, atomic groups, …) goes to `fancy-regex`, which backtracks and gives up
+//! after [`BACKTRACK_LIMIT`] steps. Ruby's rules hold either way: `\w` is ASCII, `\b` and `[[:alpha:]]` are Unicode,
+//! `^` and `$` stand at every line, and named groups keep unnamed ones from capturing.
 
+mod class;
+mod escape;
+mod quantifier;
+mod translate;
+
+use std::ops::Range;
 use std::sync::Arc;
+
+use translate::Translation;
+
+/// Steps after which a backtracking match is given up.
+const BACKTRACK_LIMIT: usize = 1_000_000;
 
 /// A pattern that is no regexp, or uses what is not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RegexpError(pub String);
 
+/// A match that was given up because it took too many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the regexp gave up after {BACKTRACK_LIMIT} steps; simplify it or anchor it")]
+pub struct GaveUp;
+
 /// A compiled Ruby regexp. Cloning shares it.
 #[derive(Clone, Debug)]
-pub struct RubyRegex(Arc<fancy_regex::Regex>);
+pub struct RubyRegex(Arc<Compiled>);
+
+#[derive(Debug)]
+struct Compiled {
+    source: String,
+    engine: Engine,
+    /// The name of each capturing group, the first group first.
+    names: Vec<Option<String>>,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Linear(regex::Regex),
+    Backtracking(fancy_regex::Regex),
+    /// A `^` that may match nothing: Ruby's does not match behind the last line feed of a text, the linear engine's
+    /// does. So texts that end in a line feed go to the other engine.
+    ByLastByte {
+        linear: regex::Regex,
+        behind_line_feed: fancy_regex::Regex,
+    },
+}
 
 impl RubyRegex {
-    /// Compiles a pattern in Ruby's syntax.
+    /// Compiles a pattern in Ruby's syntax, without options.
     pub fn new(pattern: &str) -> Result<Self, RegexpError> {
-        let mut builder = fancy_regex::RegexBuilder::new(pattern);
-        builder.oniguruma_mode(true).multi_line(true);
-        builder.build().map(Arc::new).map(Self).map_err(|error| RegexpError(error.to_string()))
+        Self::compile(pattern, false)
     }
 
-    /// Whether the pattern matches anywhere in the text.
+    /// Compiles a pattern with Ruby's option `m`: a dot matches line feeds too.
+    pub fn dot_all(pattern: &str) -> Result<Self, RegexpError> {
+        Self::compile(pattern, true)
+    }
+
+    fn compile(pattern: &str, dot_all: bool) -> Result<Self, RegexpError> {
+        let translation = translate::translate(pattern, dot_all)?;
+        let engine = match (translation.linear, translation.empty_line_start) {
+            (false, _) => Engine::Backtracking(backtracking(&translation)?),
+            (true, false) => Engine::Linear(linear(&translation)?),
+            (true, true) => {
+                let behind_line_feed = backtracking(&translation)?;
+                Engine::ByLastByte { linear: linear(&translation)?, behind_line_feed }
+            }
+        };
+        Ok(Self(Arc::new(Compiled { source: pattern.to_owned(), engine, names: translation.names })))
+    }
+
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0.source
+    }
+
+    /// Whether the pattern never backtracks.
+    pub fn is_linear(&self) -> bool {
+        !matches!(self.0.engine, Engine::Backtracking(_))
+    }
+
+    /// The name of each capturing group, the first group first. Unnamed groups have none.
+    pub fn group_names(&self) -> &[Option<String>] {
+        &self.0.names
+    }
+
+    /// Whether the pattern matches anywhere in the text. A match that is given up counts as none.
     pub fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text).unwrap_or(false)
+        self.try_is_match(text).unwrap_or(false)
+    }
+
+    /// As [`RubyRegex::is_match`], telling when the match was given up.
+    pub fn try_is_match(&self, text: &str) -> Result<bool, GaveUp> {
+        match self.0.engine.choose(text) {
+            Choice::Linear(regex) => Ok(regex.is_match(text)),
+            Choice::Backtracking(regex) => regex.is_match(text).map_err(|_| GaveUp),
+        }
+    }
+
+    /// The bytes of the first match at or behind byte `start`.
+    pub fn find_at(&self, text: &str, start: usize) -> Result<Option<Range<usize>>, GaveUp> {
+        if !text.is_char_boundary(start) {
+            return Ok(None);
+        }
+        match self.0.engine.choose(text) {
+            Choice::Linear(regex) => Ok(regex.find_at(text, start).map(|found| found.range())),
+            Choice::Backtracking(regex) => {
+                regex.find_from_pos(text, start).map(|found| found.map(|found| found.range())).map_err(|_| GaveUp)
+            }
+        }
+    }
+
+    /// The groups of the first match at or behind byte `start`.
+    pub fn captures_at(&self, text: &str, start: usize) -> Result<Option<Captures<'_>>, GaveUp> {
+        if !text.is_char_boundary(start) {
+            return Ok(None);
+        }
+        let ranges: Option<Vec<_>> = match self.0.engine.choose(text) {
+            Choice::Linear(regex) => {
+                let captures = regex.captures_at(text, start);
+                captures.map(|captures| captures.iter().map(|group| group.map(|group| group.range())).collect())
+            }
+            Choice::Backtracking(regex) => {
+                let captures = regex.captures_from_pos(text, start).map_err(|_| GaveUp)?;
+                captures.map(|captures| captures.iter().map(|group| group.map(|group| group.range())).collect())
+            }
+        };
+        Ok(ranges.map(|ranges| Captures { ranges, names: &self.0.names }))
+    }
+
+    /// All matches from the left, none overlapping, as Ruby's `gsub` goes through them.
+    pub fn captures_iter<'r, 't>(&'r self, text: &'t str) -> CapturesIter<'r, 't> {
+        CapturesIter { regex: self, text, next: Some(0), last_end: None }
     }
 }
+
+enum Choice<'r> {
+    Linear(&'r regex::Regex),
+    Backtracking(&'r fancy_regex::Regex),
+}
+
+impl Engine {
+    fn choose(&self, text: &str) -> Choice<'_> {
+        match self {
+            Self::Linear(regex) => Choice::Linear(regex),
+            Self::Backtracking(regex) => Choice::Backtracking(regex),
+            Self::ByLastByte { behind_line_feed, .. } if text.ends_with('\n') => Choice::Backtracking(behind_line_feed),
+            Self::ByLastByte { linear, .. } => Choice::Linear(linear),
+        }
+    }
+}
+
+fn linear(translation: &Translation) -> Result<regex::Regex, RegexpError> {
+    regex::RegexBuilder::new(&translation.pattern).multi_line(true).build().map_err(|error| match error {
+        // The crate repeats the pattern over several lines; its last line says what is wrong.
+        regex::Error::Syntax(text) => {
+            RegexpError(text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
+        }
+        other => RegexpError(other.to_string()),
+    })
+}
+
+fn backtracking(translation: &Translation) -> Result<fancy_regex::Regex, RegexpError> {
+    let mut builder = fancy_regex::RegexBuilder::new(&translation.pattern);
+    builder.oniguruma_mode(true).multi_line(true).backtrack_limit(BACKTRACK_LIMIT).max_prog_size(1 << 20);
+    builder.build().map_err(|error| RegexpError(error.to_string()))
+}
+
+/// The groups of a match.
+#[derive(Clone, Debug)]
+pub struct Captures<'r> {
+    ranges: Vec<Option<Range<usize>>>,
+    names: &'r [Option<String>],
+}
+
+impl Captures<'_> {
+    /// The bytes of a group; group 0 is the whole match.
+    pub fn get(&self, group: usize) -> Option<Range<usize>> {
+        self.ranges.get(group).cloned().flatten()
+    }
+
+    /// The bytes of the whole match.
+    pub fn range(&self) -> Range<usize> {
+        self.get(0).unwrap_or_default()
+    }
+
+    /// The bytes of the last group of that name that took part in the match.
+    pub fn name(&self, name: &str) -> Option<Range<usize>> {
+        let groups = self.names.iter().enumerate().rev();
+        groups.filter(|(_, n)| n.as_deref() == Some(name)).find_map(|(at, _)| self.get(at + 1))
+    }
+
+    /// Number of groups, the whole match included.
+    #[allow(clippy::len_without_is_empty, reason = "group 0 is always there")]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+}
+
+/// See [`RubyRegex::captures_iter`].
+#[derive(Debug)]
+pub struct CapturesIter<'r, 't> {
+    regex: &'r RubyRegex,
+    text: &'t str,
+    next: Option<usize>,
+    last_end: Option<usize>,
+}
+
+impl<'r> Iterator for CapturesIter<'r, '_> {
+    type Item = Result<Captures<'r>, GaveUp>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let start = self.next.take()?;
+            let captures = match self.regex.captures_at(self.text, start) {
+                Ok(captures) => captures?,
+                Err(error) => return Some(Err(error)),
+            };
+            let range = captures.range();
+            let step = || self.text.get(range.end..).and_then(|rest| rest.chars().next()).map(char::len_utf8);
+            if !range.is_empty() {
+                self.next = Some(range.end);
+            } else {
+                self.next = step().map(|step| range.end + step);
+                // An empty match right behind the last match is none.
+                if self.last_end == Some(range.end) {
+                    continue;
+                }
+            }
+            self.last_end = Some(range.end);
+            return Some(Ok(captures));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

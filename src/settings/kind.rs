@@ -108,8 +108,9 @@ impl Kind {
             Kind::Ports => ports(text).map(|(first, last)| Value::Ports(first, last)),
             Kind::Words(words) => {
                 // Where `true` is a word, the other ways of YAML to say so mean it too.
-                let text = boolean(text, plain).map_or(text, |b| if b { "true" } else { "false" });
-                words.iter().find(|word| **word == text).map(|word| Value::Word(word))
+                let meant = boolean(text, plain).map_or(text, |b| if b { "true" } else { "false" });
+                let word = words.iter().find(|word| **word == text).or(words.iter().find(|word| **word == meant));
+                word.map(|word| Value::Word(word))
             }
         };
         value.ok_or_else(|| self.allowed())
@@ -204,8 +205,8 @@ pub fn is_bare_time(kind: Kind, raw: &Raw) -> bool {
     kind == Kind::Time && matches!(raw, Raw::Scalar { text, plain: true } if integer(text, true).is_some())
 }
 
-/// An integer and a unit.
-fn span(text: &str) -> Option<Duration> {
+/// An integer and a unit, as in `3s`.
+pub fn span(text: &str) -> Option<Duration> {
     let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
     let (digits, unit) = text.split_at(unit_at);
     let count: u64 = digits.parse().ok()?;
@@ -277,6 +278,7 @@ mod tests {
             (Kind::Ports, yaml("9600-9700"), Value::Ports(9600, 9700)),
             (Kind::Words(&["auto", "true", "false"]), yaml("true"), Value::Word("true")),
             (Kind::Words(&["auto", "true", "false"]), yaml("yes"), Value::Word("true")),
+            (Kind::Words(&["stderr", "off"]), yaml("off"), Value::Word("off")),
             (Kind::List, yaml("a"), Value::List(vec!["a".into()])),
             (Kind::List, Raw::List(vec!["a".into(), "b".into()]), Value::List(vec!["a".into(), "b".into()])),
         ];

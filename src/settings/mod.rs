@@ -76,6 +76,9 @@ pub fn load(flags: &Values, variables: &Variables) -> Result<Loaded, LoadError> 
     let layers = Layers { base: base.values.overridden_by(flags), by_id: base.by_id, directory: directory.clone() };
     check_usage(&layers.base, flags).map_err(LoadError::Usage)?;
     unsupported::refuse(&layers.base, &mut reader);
+    unsupported::notice(&layers.base, &mut reader);
+    reader.remember_without_meaning(flags);
+    warn_of_ruby_plugins(&layers.base.list("path.plugins"), &mut reader).map_err(LoadError::Usage)?;
     warn_of_keystore(directory.as_deref(), &mut reader);
     let settings = build::process(&layers.base, directory, &mut reader);
     let pipelines = pipelines::pipelines(&layers, &mut reader);
@@ -102,9 +105,24 @@ fn check_usage(values: &Values, flags: &Values) -> Result<(), String> {
             reload.origin, string.origin
         ));
     }
-    for directory in flags.list("path.plugins") {
-        if !Path::new(&directory).is_dir() {
+    Ok(())
+}
+
+/// Ruby plugins cannot be loaded: each is named, so that an unknown plugin later is no riddle.
+fn warn_of_ruby_plugins(directories: &[String], reader: &mut Reader<'_>) -> Result<(), String> {
+    for directory in directories {
+        if !Path::new(directory).is_dir() {
             return Err(format!("path.plugins: {directory} is no directory"));
+        }
+        for kind in ["inputs", "filters", "outputs", "codecs"] {
+            let entries = std::fs::read_dir(Path::new(directory).join("logstash").join(kind)).into_iter().flatten();
+            let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            files.retain(|file| file.extension().is_some_and(|extension| extension == "rb"));
+            files.sort();
+            for file in files {
+                let message = format!("{} is not loaded: Ruby plugins cannot run here", file.display());
+                reader.diagnostics.push(reader::warning("unsupported-setting", message));
+            }
         }
     }
     Ok(())

@@ -148,6 +148,7 @@ fn first_line(document: &Document, entry: &Node, reader: &Reader<'_>) -> Span {
 /// One pipeline from all layers; `None` when it cannot be, which is reported, or is no pipeline.
 fn one(layers: &Layers, own: &Values, entry: Option<Span>, reader: &mut Reader<'_>) -> Option<PipelineSettings> {
     unsupported::refuse(own, reader);
+    unsupported::notice(own, reader);
     let mut values = layers.base.overridden_by(own);
     let id = values.text("pipeline.id").unwrap_or_default();
     check_id(&id, &values.origin("pipeline.id"), entry, reader)?;

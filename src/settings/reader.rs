@@ -99,11 +99,18 @@ impl<'v> Reader<'v> {
         values
     }
 
+    /// Counts the settings of the command line among those that were read.
+    pub fn remember_without_meaning(&mut self, flags: &Values) {
+        let names = flags.iter().map(|(name, _)| name);
+        self.without_meaning.extend(names.filter(|name| table::find(name).is_some_and(|s| s.without_meaning)));
+    }
+
     /// One note for all settings that were read and mean nothing here.
     pub fn note_without_meaning(&mut self) {
         if self.without_meaning.is_empty() {
             return;
         }
+        self.without_meaning.sort_unstable();
         self.without_meaning.dedup();
         let names = self.without_meaning.join(", ");
         self.diagnostics.push(note("no-meaning", None, format!("accepted, but without a meaning here: {names}")));

@@ -1,9 +1,10 @@
 //! Settings that are known and whose feature is not there yet: switching it on is refused, leaving it off is fine.
+//! And those that work differently from what one may expect, which is a warning.
 //!
 //! When a feature is built, its lines here go away.
 
 use super::kind::Value;
-use super::reader::Reader;
+use super::reader::{self, Reader};
 use super::values::{Values, default_of};
 use super::{table, values::Origin};
 use crate::config::diagnostic::Diagnostic;
@@ -25,8 +26,26 @@ const REFUSED: &[(&str, &str)] = &[
     ("otel.metrics.enabled", "metrics are not sent by OTLP yet; read them from the monitoring API"),
     ("xpack.management.enabled", "pipelines are not fetched from Kibana; use pipelines.yml"),
     ("interactive", "there is no Ruby shell here; check a configuration with -t"),
-    ("path.plugins", "Ruby plugins cannot be loaded"),
 ];
+
+/// Setting, and what to know when it is set to something else than its default.
+const NOTICED: &[(&str, &str)] = &[
+    ("config.field_reference.escape_style", "is a technical preview in Logstash and may change"),
+    ("queue.checkpoint.interval", "is deprecated and has no effect"),
+    ("config.debug", "has no effect yet"),
+];
+
+/// Warns of every setting of these values that is not what it seems.
+pub fn notice(values: &Values, reader: &mut Reader<'_>) {
+    for (name, remark) in NOTICED {
+        let (Some(set), Some(setting)) = (values.explicit(name), table::find(name)) else { continue };
+        if set.value != default_of(setting) {
+            let mut diagnostic = reader::warning("no-effect", format!("`{name}` {remark}"));
+            diagnostic.span = set.origin.span();
+            reader.diagnostics.push(diagnostic);
+        }
+    }
+}
 
 /// Reports every setting of these values that asks for something that is not there.
 pub fn refuse(values: &Values, reader: &mut Reader<'_>) {

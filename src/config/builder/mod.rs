@@ -7,13 +7,12 @@ use std::collections::HashMap;
 
 use pest::iterators::Pair;
 
-use super::ast::{Arm, Branch, Config, LiteralKind, Node, PluginBlock, PluginKind, Setting};
+use super::ast::{Arm, Branch, Config, Literal, LiteralKind, Node, PluginBlock, PluginKind, Setting};
 use super::condition::{self, Condition};
 use super::diagnostic::Diagnostic;
 use super::grammar::Rule;
 use super::merge;
 use super::scope::Scope;
-use super::source::Span;
 
 /// Appends the sections of one file to `config`.
 pub(super) fn build(root: Pair<'_, Rule>, config: &mut Config, scope: &mut Scope<'_>) {
@@ -134,8 +133,11 @@ fn plugin(pair: Pair<'_, Rule>, kind: PluginKind, scope: &mut Scope<'_>) -> Plug
     }
     block.settings = settings.list;
     // Merging compares what was written, so variables come last.
+    let (all, open) = (scope.variables, scope.open_variables);
     for setting in &mut block.settings {
-        values::resolve_variables(&mut setting.value, scope);
+        // An id is shown everywhere and must not hold a secret.
+        let variables = if setting.name == "id" { open } else { all };
+        values::resolve_variables(&mut setting.value, variables, scope);
     }
     block
 }
@@ -147,7 +149,7 @@ fn attribute(pair: Pair<'_, Rule>, scope: &mut Scope<'_>) -> Option<Setting> {
     let value = match value.as_rule() {
         Rule::plugin => {
             let span = scope.span(&value);
-            super::ast::Literal { span, kind: LiteralKind::Plugin(Box::new(plugin(value, PluginKind::Codec, scope))) }
+            Literal { span, kind: LiteralKind::Plugin(Box::new(plugin(value, PluginKind::Codec, scope))) }
         }
         _ => values::literal(value, scope)?,
     };
@@ -158,26 +160,42 @@ fn attribute(pair: Pair<'_, Rule>, scope: &mut Scope<'_>) -> Option<Setting> {
 #[derive(Default)]
 struct Settings {
     list: Vec<Setting>,
-    places: HashMap<String, usize>,
+    mentions: HashMap<String, Mentions>,
 }
+
+/// Where a setting is in the list, and how often it was given.
+struct Mentions {
+    place: usize,
+    count: usize,
+}
+
+/// Merging costs what was merged before, so that it needs an end.
+const MOST_MENTIONS: usize = 1000;
 
 impl Settings {
     fn add(&mut self, setting: Setting, block: &PluginBlock) -> Result<(), Box<Diagnostic>> {
-        let Some(first) = self.places.get(&setting.name).and_then(|at| self.list.get_mut(*at)) else {
-            self.places.insert(setting.name.clone(), self.list.len());
+        let place = self.list.len();
+        let mentions = self.mentions.entry(setting.name.clone()).or_insert(Mentions { place, count: 0 });
+        mentions.count += 1;
+        let Some(first) = self.list.get_mut(mentions.place) else {
             self.list.push(setting);
             return Ok(());
         };
-        let conflict = |first: Span, help: &str| {
+        let conflict = |help: &str| {
             let message = format!("the {} {} has the setting `{}` twice", block.name, block.kind, setting.name);
             let error = Diagnostic::error("invalid-value", setting.name_span, message).label("given again");
-            Box::new(error.related(first, "first defined here").help(help))
+            Box::new(error.related(first.name_span, "first defined here").help(help))
         };
         if setting.name == "codec" && matches!(block.kind, PluginKind::Input | PluginKind::Output) {
-            return Err(conflict(first.name_span, "an input or output has one codec: remove one of the two"));
+            return Err(conflict("an input or output has one codec: remove one of the two"));
         }
-        let merged = merge::repeated(first.value.clone(), setting.value.clone());
-        first.value = merged.ok_or_else(|| conflict(first.name_span, "the two values do not go together: keep one"))?;
+        if mentions.count > MOST_MENTIONS {
+            return Err(conflict("it is given more than 1000 times: write one list or hash"));
+        }
+        let nothing = Literal { span: first.value.span, kind: LiteralKind::Array(Vec::new()) };
+        let unfit = conflict("the two values do not go together: keep one");
+        let so_far = std::mem::replace(&mut first.value, nothing);
+        first.value = merge::repeated(so_far, setting.value).ok_or(unfit)?;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::config::grammar::Rule;
 use crate::config::literal as text;
 use crate::config::merge::key_text;
 use crate::config::scope::Scope;
-use crate::config::variables::Resolved;
+use crate::config::variables::{Resolved, Variables};
 use crate::event::{Text, Value};
 
 /// A setting's name: quotes stripped, escapes never processed.
@@ -90,13 +90,13 @@ fn entries(pair: Pair<'_, Rule>, scope: &mut Scope<'_>) -> Option<Vec<(Literal, 
 }
 
 /// Replaces the variables of a value, at any depth; hash keys are left alone.
-pub(super) fn resolve_variables(value: &mut Literal, scope: &mut Scope<'_>) {
+pub(super) fn resolve_variables(value: &mut Literal, variables: &Variables, scope: &mut Scope<'_>) {
     match &mut value.kind {
         LiteralKind::String(text) => {
             if !text.contains("${") {
                 return;
             }
-            match scope.variables.resolve(text.clone(), value.span, scope.undefined) {
+            match variables.resolve(text.clone(), value.span, scope.undefined) {
                 Resolved::Text(resolved) => *text = resolved,
                 Resolved::List(items) => {
                     let message = "a variable made this text a list: after replacement it reads `[…]`";
@@ -109,8 +109,10 @@ pub(super) fn resolve_variables(value: &mut Literal, scope: &mut Scope<'_>) {
                 }
             }
         }
-        LiteralKind::Array(list) => list.iter_mut().for_each(|element| resolve_variables(element, scope)),
-        LiteralKind::Hash(entries) => entries.iter_mut().for_each(|(_, value)| resolve_variables(value, scope)),
+        LiteralKind::Array(list) => list.iter_mut().for_each(|element| resolve_variables(element, variables, scope)),
+        LiteralKind::Hash(entries) => {
+            entries.iter_mut().for_each(|(_, value)| resolve_variables(value, variables, scope))
+        }
         // A nested plugin has replaced its own.
         LiteralKind::Plugin(_) | LiteralKind::Integer(_) | LiteralKind::Float(_) => {}
     }

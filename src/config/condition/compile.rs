@@ -2,6 +2,7 @@
 
 use pest::iterators::Pair;
 
+use super::advice::{one_element, spread_literal};
 use super::evaluate::is_all_metadata;
 use super::grouping::{Boolean, Joined, group};
 use super::membership::{Membership, TextSet};
@@ -9,7 +10,6 @@ use super::operand::{Operand, texts};
 use super::order::{Comparison, OrderOperator, Right, compare_literals};
 use super::render::render;
 use super::{Condition, Test};
-use crate::config::diagnostic::Diagnostic;
 use crate::config::grammar::Rule;
 use crate::config::literal;
 use crate::config::scope::Scope;
@@ -29,20 +29,20 @@ pub(in crate::config) fn compile(pair: &Pair<'_, Rule>, scope: &mut Scope<'_>) -
     Some(Condition::new(test, span, render(pair), fields))
 }
 
-struct Compiler<'s, 'a> {
-    scope: &'s mut Scope<'a>,
+pub(super) struct Compiler<'s, 'a> {
+    pub(super) scope: &'s mut Scope<'a>,
     fields: Vec<FieldRef>,
     /// Whether a warning has said already why the answer is always the same.
     constant_explained: bool,
 }
 
 /// An operand of `and`, `or`, `xor`, `nand`.
-struct Part<'i> {
-    pair: Pair<'i, Rule>,
+pub(super) struct Part<'i> {
+    pub(super) pair: Pair<'i, Rule>,
     test: Test,
     depth: usize,
     /// Whether it is a bare literal, which cannot stand beside `and`.
-    literal: bool,
+    pub(super) literal: bool,
 }
 
 impl Compiler<'_, '_> {
@@ -83,23 +83,6 @@ impl Compiler<'_, '_> {
         finished
     }
 
-    fn warn_grouping(&mut self, pair: &Pair<'_, Rule>, texts: Vec<String>, operators: &[Boolean]) {
-        let message =
-            "`and` and `or` are grouped in an unexpected way here: before an `or`, only the last `and` is closed";
-        // The two readings are spelled out as long as a person can take them in.
-        const READABLE: usize = 12;
-        let help = if texts.len() > READABLE {
-            "put parentheses round each group of `and`s".to_owned()
-        } else {
-            let meant = meant_grouping(&texts, operators);
-            let join = |operator: Boolean, left, right| format!("({left} {} {right})", operator.as_str());
-            let actual = group(texts, operators, join).0.unwrap_or_default();
-            let actual = actual.strip_prefix('(').and_then(|a| a.strip_suffix(')')).unwrap_or(&actual);
-            format!("it is read as `{actual}`; if you mean `{meant}`, write the parentheses")
-        };
-        self.warn(pair, "and-or-grouping", message.to_owned(), "needs parentheses").help(help);
-    }
-
     fn check_literals(&mut self, parts: &[Part<'_>], operators: &[Boolean]) -> Option<()> {
         let mut found = false;
         for (n, part) in parts.iter().enumerate().filter(|(_, part)| part.literal) {
@@ -138,7 +121,9 @@ impl Compiler<'_, '_> {
                 (not(inner.test), inner.depth + 1, false)
             }
             Rule::negated_field => {
-                let field = self.operand(&pair.clone().into_inner().next()?)?;
+                let selector = pair.clone().into_inner().next()?;
+                let field = self.operand(&selector)?;
+                self.warn_quoted_field(&selector);
                 (not(self.truth(field)), 1, false)
             }
             _ => {
@@ -148,6 +133,7 @@ impl Compiler<'_, '_> {
                     (Some(operator), Some(right)) => (self.comparison(&pair, &left, &operator, &right)?, 1, false),
                     _ => {
                         let operand = self.operand(&left)?;
+                        self.warn_quoted_field(&left);
                         let literal = operand.constant().is_some();
                         (self.truth(operand), 1, literal)
                     }
@@ -155,6 +141,15 @@ impl Compiler<'_, '_> {
             }
         };
         Some(Part { pair, test, depth, literal })
+    }
+
+    /// `if ["a"]`
+    fn warn_quoted_field(&mut self, selector: &Pair<'_, Rule>) {
+        if let Some(element) = one_element(selector, false) {
+            let message = format!("`{}` is the field named `{element}`, quotes included", selector.as_str());
+            let help = format!("write `[{}]` for the field", element.trim_matches(['"', '\'']));
+            self.warn(selector, "one-element-list", message, "never true for ordinary data").help(help);
+        }
     }
 
     fn truth(&mut self, operand: Operand) -> Test {
@@ -324,65 +319,6 @@ impl Compiler<'_, '_> {
         };
         Some(Test::In(Box::new(membership)))
     }
-
-    /// `["x"]` is not a list of one: it reads as the field named `"x"`, quotes included.
-    fn warn_one_element(
-        &mut self,
-        pair: &Pair<'_, Rule>,
-        left: &Pair<'_, Rule>,
-        operator: &Pair<'_, Rule>,
-        right: &Pair<'_, Rule>,
-    ) {
-        for (side, other) in [(right, left), (left, right)] {
-            let Some(element) = one_element(side, side.as_span() == right.as_span()) else { continue };
-            let message =
-                format!("`{}` is not a list with one element: it is the field named `{element}`", side.as_str());
-            let other = other.as_str();
-            let better = match (operator.as_str(), side.as_span() == right.as_span()) {
-                ("in", true) => format!("{other} == {element}"),
-                (operator, true) if operator.starts_with("not") => format!("{other} != {element}"),
-                (operator, true) => format!("{other} {operator} {element}"),
-                (operator, false) => format!("{element} {operator} {other}"),
-            };
-            self.warn(pair, "one-element-list", message, "never true for ordinary data")
-                .help(format!("write `{better}`"));
-        }
-    }
-
-    fn warn(
-        &mut self,
-        pair: &Pair<'_, Rule>,
-        code: &'static str,
-        message: String,
-        label: impl Into<String>,
-    ) -> Remedy<'_> {
-        let span = self.scope.span(pair);
-        self.scope.diagnostics.push(Diagnostic::warning(code, span, message).label(label));
-        Remedy(self.scope.diagnostics.0.last_mut())
-    }
-
-    fn error(
-        &mut self,
-        pair: &Pair<'_, Rule>,
-        code: &'static str,
-        message: impl Into<String>,
-        label: impl Into<String>,
-    ) -> Remedy<'_> {
-        let span = self.scope.span(pair);
-        self.scope.diagnostics.push(Diagnostic::error(code, span, message).label(label));
-        Remedy(self.scope.diagnostics.0.last_mut())
-    }
-}
-
-/// The diagnostic just made, to give it a remedy.
-struct Remedy<'d>(Option<&'d mut Diagnostic>);
-
-impl Remedy<'_> {
-    fn help(self, help: impl Into<String>) {
-        if let Some(diagnostic) = self.0 {
-            diagnostic.help = Some(help.into());
-        }
-    }
 }
 
 fn not(test: Test) -> Test {
@@ -417,55 +353,4 @@ fn is_literal(condition: &Pair<'_, Rule>) -> bool {
         Rule::group => only.into_inner().find(|p| p.as_rule() == Rule::condition).is_some_and(|c| is_literal(&c)),
         _ => false,
     }
-}
-
-/// The element that someone meant who wrote a "list" of one. A bare number is meant so only on the right.
-fn one_element<'i>(pair: &Pair<'i, Rule>, right: bool) -> Option<&'i str> {
-    if pair.as_rule() != Rule::selector {
-        return None;
-    }
-    let name = pair.as_str().strip_prefix('[')?.strip_suffix(']')?.trim();
-    let quoted = |q: char| name.len() >= 2 && name.starts_with(q) && name.ends_with(q);
-    let number = right && !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
-    (!name.contains('[') && (quoted('"') || quoted('\'') || number)).then_some(name)
-}
-
-/// `"a" or "b" in [tags]` as it was meant: the literal gets the comparison of its neighbour.
-fn spread_literal(literal: &str, parts: &[Part<'_>], operators: &[Boolean]) -> Option<String> {
-    let neighbour = parts.iter().find(|p| p.pair.as_rule() == Rule::comparison && !p.literal)?;
-    let inner: Vec<_> = neighbour.pair.clone().into_inner().collect();
-    let [left, operator, right] = inner.as_slice() else { return None };
-    let alike = match (left.as_rule(), right.as_rule()) {
-        (Rule::selector, Rule::selector | Rule::array) => return None,
-        (Rule::selector, _) => format!("{} {} {literal}", left.as_str(), render(operator)),
-        (_, Rule::selector) => format!("{literal} {} {}", render(operator), right.as_str()),
-        _ => return None,
-    };
-    let mut out = String::new();
-    for (n, part) in parts.iter().enumerate() {
-        if n > 0 {
-            out.push_str(&format!(" {} ", operators.get(n - 1)?.as_str()));
-        }
-        let text = render(&part.pair);
-        out.push_str(if text == literal { &alike } else { &text });
-    }
-    Some(out)
-}
-
-/// The grouping that a reader expects: `and` before `or`, in parentheses where two or more stand together.
-fn meant_grouping(texts: &[String], operators: &[Boolean]) -> String {
-    let mut groups: Vec<Vec<&str>> = vec![Vec::new()];
-    for (n, text) in texts.iter().enumerate() {
-        if n > 0 && operators.get(n - 1) == Some(&Boolean::Or) {
-            groups.push(Vec::new());
-        }
-        if let Some(group) = groups.last_mut() {
-            group.push(text);
-        }
-    }
-    let spelled = groups.iter().map(|group| match group.as_slice() {
-        [only] => (*only).to_owned(),
-        several => format!("({})", several.join(" and ")),
-    });
-    spelled.collect::<Vec<_>>().join(" or ")
 }

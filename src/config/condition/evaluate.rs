@@ -34,9 +34,12 @@ impl Test {
             Self::Equals(field, literal) => event.get(field).is_some_and(|value| equals(value, literal)),
             Self::SameValue(left, right) => lookup(event, left) == lookup(event, right),
             Self::Ordered(comparison) => comparison.evaluate(event)?,
-            Self::Matches(field, regexp) => {
-                event.get(field).and_then(Value::as_str).is_some_and(|text| regexp.is_match(text))
-            }
+            Self::Matches(field, regexp) => match event.get(field).and_then(Value::as_str) {
+                Some(text) => regexp.try_is_match(text).map_err(|gave_up| {
+                    ConditionError(format!("{} =~ /{}/: {gave_up}", field.text(), regexp.as_str()))
+                })?,
+                None => false,
+            },
             Self::In(membership) => membership.evaluate(event),
         })
     }

@@ -4,6 +4,7 @@
 //! constant folded; [`evaluate`] follows it without allocating. Both keep Logstash's rules, accidents included:
 //! nothing is ever converted, `false` is what `false`, null, missing, `""` and `"false"` are.
 
+mod advice;
 mod compile;
 mod evaluate;
 mod grouping;

@@ -103,3 +103,13 @@ fn what_cannot_stand_in_a_value_is_refused() {
         assert!(loaded.diagnostics.0[0].message.contains(words), "{text}");
     }
 }
+
+#[test]
+fn an_id_takes_no_secret() {
+    let text = "input { stdin { id => \"${S}\" type => \"${S}\" } } output { stdout { id => \"${E}\" } }";
+    let origin = Origin::String { name: "config string".into(), text: text.into() };
+    let variables = Variables::from_pairs([("E", "plain")]).with_secrets([("S", "secret")]);
+    let loaded = load(&origin, &Language::default(), &variables);
+    assert_eq!(codes(&loaded), ["undefined-variable"]);
+    assert!(loaded.diagnostics.0[0].related.is_empty());
+}

@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, scope: &mut Scope<'_>, build: impl FnOnce(Pair<'_
     let mut patched = text.to_owned();
     let mut stuck = first;
     for n in 1.. {
-        let place = Place::new(&patched, scope, &stuck);
+        let place = Place::new(&patched, text, &stuck, scope);
         scope.diagnostics.push(explain::explain(&place));
         let patch = recover::patch(&place).filter(|_| n < MOST_ERRORS && text.len() <= LONGEST_REREAD);
         let Some(patch) = patch else { return };
@@ -60,14 +60,16 @@ struct Place<'t> {
     outline: Outline<'t>,
     situation: Situation,
     stuck: &'t Stuck,
+    /// The text before anything was blanked.
+    original: &'t str,
     source: super::source::SourceId,
 }
 
 impl<'t> Place<'t> {
-    fn new(text: &'t str, scope: &Scope<'_>, stuck: &'t Stuck) -> Self {
+    fn new(text: &'t str, original: &'t str, stuck: &'t Stuck, scope: &Scope<'_>) -> Self {
         let outline = Outline::new(text);
         let situation = outline.situation(stuck.at);
-        Self { outline, situation, stuck, source: scope.source }
+        Self { outline, situation, stuck, original, source: scope.source }
     }
 
     fn text(&self) -> &'t str {
@@ -79,7 +81,10 @@ impl<'t> Place<'t> {
         self.text().get(self.stuck.at..).unwrap_or_default()
     }
 
+    /// These bytes, widened to whole characters.
     fn span(&self, start: usize, end: usize) -> Span {
+        let start = self.original.floor_char_boundary(start);
+        let end = self.original.ceil_char_boundary(end.max(start));
         Span { source: self.source, start: offset(start), end: offset(end) }
     }
 

@@ -6,12 +6,14 @@
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::strings::{Kind, enters};
+use super::strings::enters;
 use super::{DEEPEST, class, major, tag};
 use crate::event::{Decimal, Map, Text, Timestamp, Value, text_form};
 
 /// Most bytes of a big number; ten thousand decimal digits fit, which is what Logstash reads.
 const LARGEST_NUMBER: usize = 4153;
+/// Room for the shared strings of most events.
+const USUAL_STRINGS: usize = 48;
 /// Most tags in front of one item.
 const MOST_TAGS: usize = 16;
 
@@ -25,19 +27,21 @@ pub struct DecodeError {
     pub offset: usize,
 }
 
-type Result<T> = std::result::Result<T, DecodeError>;
+/// Why is in [`Decoder::failure`], so that results stay small.
+struct Failed;
+type Result<T> = std::result::Result<T, Failed>;
 
 /// Decodes an event into its fields and its `@metadata`.
-pub fn decode(bytes: &[u8]) -> Result<(Map, Map)> {
-    let mut decoder = Decoder { bytes, at: 0, tables: Vec::new() };
-    let root = decoder.root()?;
-    let part = |root: &mut Map, key, missing| match root.remove(key) {
+pub fn decode(bytes: &[u8]) -> std::result::Result<(Map, Map), DecodeError> {
+    let failure = DecodeError { what: "", offset: 0 };
+    let mut decoder = Decoder { bytes, at: 0, tables: Vec::new(), open: Vec::with_capacity(8), failure };
+    let Ok(mut root) = decoder.root() else { return Err(decoder.failure) };
+    let mut part = |key, missing| match root.remove(key) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(DecodeError { what: missing, offset: 0 }),
     };
-    let mut root = root;
-    let fields = part(&mut root, "DATA", "no map with key DATA")?;
-    let metadata = part(&mut root, "META", "no map with key META")?;
+    let fields = part("DATA", "no map with key DATA")?;
+    let metadata = part("META", "no map with key META")?;
     Ok((fields, metadata))
 }
 
@@ -104,11 +108,6 @@ enum Content {
     List(Vec<Value>),
 }
 
-enum Item {
-    Value(Value),
-    Container(Container),
-}
-
 /// A string that was read: its place, or its pieces joined.
 enum RawText<'a> {
     Slice(&'a str),
@@ -140,73 +139,95 @@ struct Head {
     argument: u64,
 }
 
+/// A string in the table.
+#[derive(Clone, Copy)]
+enum Shared<'a> {
+    /// Checked to be UTF-8; with the type that it names, once it was used as one.
+    Text(&'a str, Option<Class>),
+    Bytes(&'a [u8]),
+}
+
 struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Shared strings, one table per open tag 256.
-    tables: Vec<Vec<(Kind, &'a [u8])>>,
+    tables: Vec<Vec<Shared<'a>>>,
+    /// Maps and lists that are being read, the innermost last.
+    open: Vec<Container>,
+    failure: DecodeError,
 }
 
 impl<'a> Decoder<'a> {
-    fn error<T>(&self, what: &'static str) -> Result<T> {
-        Err(DecodeError { what, offset: self.at })
+    #[cold]
+    fn error<T>(&mut self, what: &'static str) -> Result<T> {
+        self.error_at(what, self.at)
+    }
+
+    #[cold]
+    fn error_at<T>(&mut self, what: &'static str, offset: usize) -> Result<T> {
+        self.failure = DecodeError { what, offset };
+        Err(Failed)
     }
 
     fn root(&mut self) -> Result<Map> {
-        let start = self.at;
         let mut is_root_class = false;
-        let Item::Container(first) = self.item(Some(&mut is_root_class))? else {
-            return self.error("the event is no map");
-        };
-        if !is_root_class || !matches!(first.content, Content::Map { .. }) {
-            return Err(DecodeError { what: "the outermost map is not of type java.util.HashMap", offset: start });
+        if self.item(Some(&mut is_root_class))?.is_some() || !is_root_class {
+            return self.error_at("the outermost value is no map of type java.util.HashMap", 0);
         }
-        match self.finish(first)? {
+        match self.finish()? {
             Value::Map(map) => Ok(map),
             _ => self.error("the event is no map"),
         }
     }
 
-    /// Reads a container to its end, with all that is inside.
-    fn finish(&mut self, first: Container) -> Result<Value> {
-        let mut open = vec![first];
+    /// Reads the container that was opened to its end, with all that is inside.
+    fn finish(&mut self) -> Result<Value> {
         loop {
-            let Some(container) = open.last_mut() else { return self.error("nothing to read") };
-            let mut done = if self.at_end(&mut container.count)? {
-                None
-            } else {
-                if let Content::Map { key, .. } = &mut container.content {
-                    *key = self.key()?;
-                }
-                match self.item(None)? {
-                    Item::Value(value) => Some(value),
-                    Item::Container(inner) if open.len() < DEEPEST + 1 => {
-                        open.push(inner);
-                        continue;
-                    }
-                    Item::Container(_) => return self.error("too many maps and lists inside each other"),
-                }
-            };
-            if done.is_none() {
-                let Some(container) = open.pop() else { return self.error("nothing to read") };
-                self.close(container.wrapper)?;
-                let value = match container.content {
-                    Content::Map { map, .. } => Value::Map(map),
-                    Content::List(list) => Value::Array(list),
-                };
-                if open.is_empty() {
+            let value = if self.is_container_done()? {
+                let value = self.close_container()?;
+                if self.open.is_empty() {
                     return Ok(value);
                 }
-                done = Some(value);
-            }
-            match (open.last_mut().map(|c| &mut c.content), done) {
-                (Some(Content::Map { map, key }), Some(value)) => {
+                value
+            } else {
+                let is_map = matches!(self.open.last(), Some(Container { content: Content::Map { .. }, .. }));
+                if is_map {
+                    let name = self.key()?;
+                    if let Some(Container { content: Content::Map { key, .. }, .. }) = self.open.last_mut() {
+                        *key = name;
+                    }
+                }
+                match self.item(None)? {
+                    Some(value) => value,
+                    None => continue,
+                }
+            };
+            match self.open.last_mut().map(|container| &mut container.content) {
+                Some(Content::Map { map, key }) => {
                     map.insert(std::mem::take(key), value);
                 }
-                (Some(Content::List(list)), Some(value)) => list.push(value),
-                _ => {}
+                Some(Content::List(list)) => list.push(value),
+                None => {}
             }
         }
+    }
+
+    fn is_container_done(&mut self) -> Result<bool> {
+        let Some(container) = self.open.last_mut() else { return self.error("nothing to read") };
+        let mut count = container.count;
+        if let Count::Left(n) = &mut container.count {
+            *n = n.saturating_sub(1);
+        }
+        self.at_end(&mut count)
+    }
+
+    fn close_container(&mut self) -> Result<Value> {
+        let Some(container) = self.open.pop() else { return self.error("nothing to read") };
+        self.close(container.wrapper)?;
+        Ok(match container.content {
+            Content::Map { map, .. } => Value::Map(map),
+            Content::List(list) => Value::Array(list),
+        })
     }
 
     /// Counts one item down; true when there is none left.
@@ -235,40 +256,69 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The next value, or the start of a map or list. `is_root` is set when its type is one that the root can have.
-    fn item(&mut self, is_root: Option<&mut bool>) -> Result<Item> {
+    /// The next value; `None` when a map or list was opened. `is_root` is set when its type is one that the root can
+    /// have.
+    fn item(&mut self, is_root: Option<&mut bool>) -> Result<Option<Value>> {
         let (head, tags) = self.tagged_head()?;
         if head.major != major::ARRAY || tags.number.is_some() {
             let value = self.scalar(head, &tags)?;
             if tags.opens_table {
                 self.tables.pop();
             }
-            return Ok(Item::Value(value));
+            return Ok(Some(value));
         }
         let mut count = self.count(head)?;
         if self.at_end(&mut count)? {
             return self.error("a list without a type");
         }
-        let name = self.string_after_tags()?;
-        let Some(class) = name.as_ref().and_then(|n| Class::named(n.as_str().as_bytes())) else {
-            return self.error("unknown type of value");
-        };
-        if let (Some(flag), Some(name)) = (is_root, &name) {
-            *flag = matches!(name.as_str(), class::ROOT | "java.util.LinkedHashMap");
-        }
+        let class = self.class(is_root)?;
         if self.at_end(&mut count)? {
             return self.error("a type without a value");
         }
         let wrapper = Wrapper { count, ends_table: tags.opens_table };
         if let Class::Map | Class::List = class {
-            return self.container(class, wrapper).map(Item::Container);
+            return self.container(class, wrapper).map(|()| None);
         }
         let value = self.typed(class)?;
         self.close(wrapper)?;
-        Ok(Item::Value(value))
+        Ok(Some(value))
     }
 
-    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<Container> {
+    /// The type in front of a value.
+    fn class(&mut self, is_root: Option<&mut bool>) -> Result<Class> {
+        let (head, tags) = self.tagged_head()?;
+        let index = usize::try_from(head.argument).unwrap_or(usize::MAX);
+        let table = if tags.reference { self.tables.last_mut() } else { None };
+        let known = table.and_then(|table| table.get_mut(index));
+        if let (None, Some(Shared::Text(_, Some(class)))) = (&is_root, &known) {
+            return Ok(*class);
+        }
+        let name = match known {
+            Some(Shared::Text(name, _)) => *name,
+            _ if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) => {
+                return self.error("a list without a type");
+            }
+            _ => match self.text(head, &tags)? {
+                RawText::Slice(name) => name,
+                RawText::Joined(_) => return self.error("a type in pieces"),
+            },
+        };
+        let Some(class) = Class::named(name.as_bytes()) else { return self.error("unknown type of value") };
+        if let Some(flag) = is_root {
+            *flag = matches!(name, class::ROOT | "java.util.LinkedHashMap");
+        }
+        if tags.reference
+            && let Some(Shared::Text(_, known)) = self.tables.last_mut().and_then(|table| table.get_mut(index))
+        {
+            *known = Some(class);
+        }
+        Ok(class)
+    }
+
+    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<()> {
+        if self.open.len() > DEEPEST {
+            return self.error("too many maps and lists inside each other");
+        }
         let (head, tags) = self.tagged_head()?;
         if tags.opens_table && wrapper.ends_table {
             return self.error("two string tables for one value");
@@ -289,7 +339,8 @@ impl<'a> Decoder<'a> {
         } else {
             Content::List(Vec::with_capacity(room))
         };
-        Ok(Container { content, count, wrapper })
+        self.open.push(Container { content, count, wrapper });
+        Ok(())
     }
 
     /// A value with a type in front that is neither map nor list.
@@ -304,14 +355,14 @@ impl<'a> Decoder<'a> {
             } else {
                 match Timestamp::parse(text.as_str()) {
                     Some(at) => Value::Timestamp(at),
-                    None => return Err(DecodeError { what: "a timestamp that is no date", offset: start }),
+                    None => return self.error_at("a timestamp that is no date", start),
                 }
             }
         } else {
             let plain = self.scalar(head, &tags)?;
             match convert(class, plain) {
                 Some(value) => value,
-                None => return Err(DecodeError { what: "the value is not of its type", offset: start }),
+                None => return self.error_at("the value is not of its type", start),
             }
         };
         if tags.opens_table {
@@ -323,8 +374,8 @@ impl<'a> Decoder<'a> {
     /// A value without a type.
     fn scalar(&mut self, head: Head, tags: &Tags) -> Result<Value> {
         match tags.number {
-            Some(tag::DECIMAL) => return self.decimal(head),
-            Some(tag) => return self.big_integer(head, tag).map(|n| Value::BigInteger(Box::new(n))),
+            Some(Number::Decimal) => return self.decimal(head),
+            Some(tag) => return self.big_integer(head, tags.reference, tag).map(|n| Value::BigInteger(Box::new(n))),
             None => {}
         }
         match head.major {
@@ -353,17 +404,25 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn big_integer(&mut self, head: Head, tag: u64) -> Result<BigInt> {
+    fn big_integer(&mut self, head: Head, reference: bool, tag: Number) -> Result<BigInt> {
         let bytes = match head {
-            Head { major: major::UNSIGNED, argument, .. } => self.shared(Kind::Bytes, argument)?,
-            head => self.definite(Kind::Bytes, head)?,
+            Head { argument, .. } if reference => match self.shared(argument)? {
+                Shared::Bytes(bytes) => bytes,
+                Shared::Text(..) => return self.error("a reference to a string of the wrong kind"),
+            },
+            Head { major: major::BYTES, info: ..31, argument } => {
+                let bytes = self.take(argument)?;
+                self.share(bytes.len(), Shared::Bytes(bytes));
+                bytes
+            }
+            _ => return self.error("a big number that is no byte string"),
         };
         if bytes.len() > LARGEST_NUMBER {
             return self.error("a number of more than ten thousand digits");
         }
         // Signed bytes, and minus those for tag 3: Java's form, not the standard's.
         let n = BigInt::from_signed_bytes_be(bytes);
-        Ok(if tag == tag::BIG_NEGATIVE { -n } else { n })
+        Ok(if tag == Number::BigNegative { -n } else { n })
     }
 
     fn decimal(&mut self, head: Head) -> Result<Value> {
@@ -383,8 +442,8 @@ impl<'a> Decoder<'a> {
         };
         let (head, tags) = self.tagged_head()?;
         let digits = match tags.number {
-            Some(tag::DECIMAL) => return self.error("a decimal inside a decimal"),
-            Some(tag) => self.big_integer(head, tag)?,
+            Some(Number::Decimal) => return self.error("a decimal inside a decimal"),
+            Some(tag) => self.big_integer(head, tags.reference, tag)?,
             None => match head.major {
                 major::UNSIGNED => BigInt::from(head.argument),
                 major::NEGATIVE => -1 - BigInt::from(head.argument),
@@ -413,12 +472,19 @@ impl<'a> Decoder<'a> {
 
     fn text(&mut self, head: Head, tags: &Tags) -> Result<RawText<'a>> {
         if tags.reference {
-            let bytes = self.shared(Kind::Text, head.argument)?;
-            return self.utf8(bytes).map(RawText::Slice);
+            return match self.shared(head.argument)? {
+                Shared::Text(text, _) => Ok(RawText::Slice(text)),
+                Shared::Bytes(_) => self.error("a reference to a string of the wrong kind"),
+            };
+        }
+        if head.major != major::TEXT {
+            return self.error("a string of the wrong kind");
         }
         if head.info != 31 {
-            let bytes = self.definite(Kind::Text, head)?;
-            return self.utf8(bytes).map(RawText::Slice);
+            let bytes = self.take(head.argument)?;
+            let text = self.utf8(bytes)?;
+            self.share(bytes.len(), Shared::Text(text, None));
+            return Ok(RawText::Slice(text));
         }
         let mut joined = String::new();
         loop {
@@ -435,33 +501,25 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn utf8(&self, bytes: &'a [u8]) -> Result<&'a str> {
+    fn utf8(&mut self, bytes: &'a [u8]) -> Result<&'a str> {
         match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => Ok(text),
             Err(_) => self.error("text that is not UTF-8"),
         }
     }
 
-    /// A string of definite length; it enters the table if it is long enough.
-    fn definite(&mut self, kind: Kind, head: Head) -> Result<&'a [u8]> {
-        let wanted = if kind == Kind::Text { major::TEXT } else { major::BYTES };
-        if head.major != wanted || head.info == 31 {
-            return self.error("a string of the wrong kind");
-        }
-        let bytes = self.take(head.argument)?;
+    /// Takes a string of definite length into the table if it is long enough.
+    fn share(&mut self, len: usize, string: Shared<'a>) {
         if let Some(table) = self.tables.last_mut()
-            && enters(bytes.len(), table.len())
+            && enters(len, table.len())
         {
-            table.push((kind, bytes));
+            table.push(string);
         }
-        Ok(bytes)
     }
 
-    fn shared(&self, kind: Kind, index: u64) -> Result<&'a [u8]> {
-        let entry = self.tables.last().and_then(|t| t.get(usize::try_from(index).ok()?));
-        match entry {
-            Some((k, bytes)) if *k == kind => Ok(bytes),
-            Some(_) => self.error("a reference to a string of the wrong kind"),
+    fn shared(&mut self, index: u64) -> Result<Shared<'a>> {
+        match self.tables.last().and_then(|table| table.get(usize::try_from(index).ok()?)) {
+            Some(shared) => Ok(*shared),
             None => self.error("a reference to a string that does not exist"),
         }
     }
@@ -469,6 +527,9 @@ impl<'a> Decoder<'a> {
     /// All tags in front of an item, then its head. A reference's head is its index.
     fn tagged_head(&mut self) -> Result<(Head, Tags)> {
         let mut tags = Tags::default();
+        if self.peek()? >> 5 != major::TAG {
+            return Ok((self.head()?, tags));
+        }
         for _ in 0..MOST_TAGS {
             let head = self.head()?;
             if head.major != major::TAG {
@@ -483,14 +544,20 @@ impl<'a> Decoder<'a> {
                     if self.tables.len() > DEEPEST {
                         return self.error("too many string tables");
                     }
-                    self.tables.push(Vec::new());
+                    self.tables.push(Vec::with_capacity(USUAL_STRINGS));
                     tags.opens_table = true;
                 }
                 tag::STRING_REFERENCE => tags.reference = true,
-                number @ (tag::BIG_POSITIVE | tag::BIG_NEGATIVE | tag::DECIMAL) if tags.number.is_none() => {
-                    tags.number = Some(number);
+                number @ (tag::BIG_POSITIVE | tag::BIG_NEGATIVE | tag::DECIMAL) => {
+                    let number = match number {
+                        tag::BIG_POSITIVE => Number::BigPositive,
+                        tag::BIG_NEGATIVE => Number::BigNegative,
+                        _ => Number::Decimal,
+                    };
+                    if tags.number.replace(number).is_some() {
+                        return self.error("two number tags");
+                    }
                 }
-                tag::BIG_POSITIVE | tag::BIG_NEGATIVE | tag::DECIMAL => return self.error("two number tags"),
                 // Date text, self-description and the like say nothing about the value's type here.
                 _ => {}
             }
@@ -515,11 +582,11 @@ impl<'a> Decoder<'a> {
         Ok(Head { major, info, argument })
     }
 
-    fn count(&self, head: Head) -> Result<Count> {
+    fn count(&mut self, head: Head) -> Result<Count> {
         Ok(if head.info == 31 { Count::Open } else { Count::Left(head.argument) })
     }
 
-    fn peek(&self) -> Result<u8> {
+    fn peek(&mut self) -> Result<u8> {
         match self.bytes.get(self.at) {
             Some(byte) => Ok(*byte),
             None => self.error("the event is cut off"),
@@ -543,11 +610,19 @@ impl<'a> Decoder<'a> {
 }
 
 /// What the tags in front of an item say.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Tags {
     opens_table: bool,
     reference: bool,
-    number: Option<u64>,
+    number: Option<Number>,
+}
+
+/// A tag that makes a number of what follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Number {
+    BigPositive,
+    BigNegative,
+    Decimal,
 }
 
 /// Makes the value that its type asks for out of what stands there; `None` when it cannot be.

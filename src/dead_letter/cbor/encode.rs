@@ -29,13 +29,37 @@ pub struct Encoder {
     scratch: Vec<u8>,
 }
 
+/// The types that an encoder writes.
+#[derive(Clone, Copy)]
+enum Class {
+    Root,
+    String,
+    Nil,
+    Timestamp,
+    Map,
+    List,
+}
+
+impl Class {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Root => class::ROOT,
+            Self::String => class::STRING,
+            Self::Nil => class::NIL,
+            Self::Timestamp => class::TIMESTAMP,
+            Self::Map => class::MAP,
+            Self::List => class::LIST,
+        }
+    }
+}
+
 impl Encoder {
     /// Appends an event to `out`.
     pub fn encode(&mut self, fields: &Map, metadata: &Map, out: &mut Vec<u8>) -> Result<(), TooDeep> {
         self.strings.clear();
         head(out, major::TAG, tag::STRING_TABLE);
-        let mut to = Encoding { strings: &mut self.strings, scratch: &mut self.scratch, out };
-        to.class(class::ROOT);
+        let mut to = Encoding { strings: &mut self.strings, scratch: &mut self.scratch, classes: [None; 6], out };
+        to.class(Class::Root);
         head(to.out, major::MAP, 2);
         to.text("DATA");
         to.map(fields, 1)?;
@@ -47,21 +71,30 @@ impl Encoder {
 struct Encoding<'a> {
     strings: &'a mut WrittenStrings,
     scratch: &'a mut Vec<u8>,
+    /// Index in the string table of each [`Class`] that was written.
+    classes: [Option<u64>; 6],
     out: &'a mut Vec<u8>,
 }
 
 impl Encoding<'_> {
     /// Starts a typed value.
-    fn class(&mut self, name: &str) {
+    fn class(&mut self, class: Class) {
         head(self.out, major::ARRAY, 2);
-        self.text(name);
+        match self.classes.get_mut(class as usize) {
+            Some(Some(index)) => reference(self.out, *index),
+            Some(none) => {
+                *none = Some(self.strings.len() as u64);
+                self.text(class.name());
+            }
+            None => self.text(class.name()),
+        }
     }
 
     fn map(&mut self, map: &Map, depth: usize) -> Result<(), TooDeep> {
         if depth > DEEPEST {
             return Err(TooDeep);
         }
-        self.class(class::MAP);
+        self.class(Class::Map);
         head(self.out, major::MAP, map.len() as u64);
         for (key, value) in map.iter() {
             self.text(key);
@@ -77,7 +110,7 @@ impl Encoding<'_> {
     fn value(&mut self, value: &Value, depth: usize) -> Result<(), TooDeep> {
         match value {
             Value::String(text) => {
-                self.class(class::STRING);
+                self.class(Class::String);
                 self.text(text);
             }
             Value::Integer(n) => integer(self.out, *n),
@@ -87,7 +120,7 @@ impl Encoding<'_> {
             }
             Value::Bool(b) => self.out.push(0xf4 + u8::from(*b)),
             Value::Null => {
-                self.class(class::NIL);
+                self.class(Class::Nil);
                 self.out.push(0xf6);
             }
             Value::Timestamp(at) => self.timestamp(*at),
@@ -98,7 +131,7 @@ impl Encoding<'_> {
                 if depth >= DEEPEST {
                     return Err(TooDeep);
                 }
-                self.class(class::LIST);
+                self.class(Class::List);
                 head(self.out, major::ARRAY, list.len() as u64);
                 for value in list {
                     self.value(value, depth + 1)?;
@@ -109,7 +142,7 @@ impl Encoding<'_> {
     }
 
     fn timestamp(&mut self, at: Timestamp) {
-        self.class(class::TIMESTAMP);
+        self.class(Class::Timestamp);
         let mut iso = std::mem::take(self.scratch);
         iso.clear();
         at.write_iso(&mut iso);
@@ -139,14 +172,15 @@ impl Encoding<'_> {
 
     /// A string of definite length, or a reference to an equal one that was written before.
     fn shared(&mut self, kind: Kind, string: &[u8]) {
-        if let Some(index) = self.strings.find(kind, string, self.out) {
-            head(self.out, major::TAG, tag::STRING_REFERENCE);
-            head(self.out, major::UNSIGNED, u64::from(index));
-            return;
+        let major = if kind == Kind::Text { major::TEXT } else { major::BYTES };
+        let start = self.out.len() + head_len(string.len() as u64);
+        match self.strings.find_or_add(kind, string, start, self.out) {
+            Some(index) => reference(self.out, u64::from(index)),
+            None => {
+                head(self.out, major, string.len() as u64);
+                self.out.extend_from_slice(string);
+            }
         }
-        head(self.out, if kind == Kind::Text { major::TEXT } else { major::BYTES }, string.len() as u64);
-        self.strings.add(kind, string, self.out.len(), self.out);
-        self.out.extend_from_slice(string);
     }
 
     /// Not the form of the CBOR standard: Java's two's complement bytes of the magnitude, where tag 3 means minus
@@ -178,6 +212,22 @@ fn integer(out: &mut Vec<u8>, n: i64) {
         head(out, major::NEGATIVE, !n as u64);
     } else {
         head(out, major::UNSIGNED, n as u64);
+    }
+}
+
+fn reference(out: &mut Vec<u8>, index: u64) {
+    head(out, major::TAG, tag::STRING_REFERENCE);
+    head(out, major::UNSIGNED, index);
+}
+
+/// Number of bytes that [`head`] appends.
+fn head_len(argument: u64) -> usize {
+    match argument {
+        0..=23 => 1,
+        24..=0xff => 2,
+        0x100..=0xffff => 3,
+        0x1_0000..=0xffff_ffff => 5,
+        _ => 9,
     }
 }
 

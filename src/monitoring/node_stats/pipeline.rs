@@ -6,9 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::reply::{Request, object};
 use super::{events, flow, millis, pipeline_flows};
 use crate::config::ast::PluginKind;
-use crate::metrics::{
-    DeadLetterView, PipelineRun, PipelineStatus, PluginFlows, PluginInfo, PluginMetrics, Reloads, Totals,
-};
+use crate::metrics::{PipelineRun, PipelineStatus, PluginFlows, PluginInfo, PluginMetrics, Reloads, Totals};
 
 /// All that is known of a pipeline: one that never ran has the same blocks, empty.
 pub(super) fn stats(status: &PipelineStatus, request: &Request) -> Map<String, Value> {
@@ -27,7 +25,7 @@ pub(super) fn stats(status: &PipelineStatus, request: &Request) -> Map<String, V
         json!({ "workers": view.workers, "batch_size": view.batch_size, "batch_delay": view.batch_delay_ms }),
     );
     if let Some(queue) = &view.dead_letter_queue {
-        put("dead_letter_queue", dead_letter_queue(queue));
+        put("dead_letter_queue", json!((queue.stats)()));
     }
     if status.alive().is_some() {
         put("hash", json!(view.hash));
@@ -114,18 +112,6 @@ fn reloads(reloads: &Reloads) -> Value {
 /// A memory queue is not measured, as in Logstash.
 fn memory_queue() -> Value {
     json!({ "type": "memory", "events_count": 0, "queue_size_in_bytes": 0, "max_queue_size_in_bytes": 0 })
-}
-
-fn dead_letter_queue(queue: &DeadLetterView) -> Value {
-    let stats = (queue.stats)();
-    json!({
-        "queue_size_in_bytes": stats.queue_size_in_bytes,
-        "max_queue_size_in_bytes": stats.max_queue_size_in_bytes,
-        "dropped_events": stats.dropped_events,
-        "expired_events": stats.expired_events,
-        "storage_policy": stats.storage_policy,
-        "last_error": stats.last_error,
-    })
 }
 
 /// A plugin as a vertex of the pipeline's graph, for monitoring clusters.

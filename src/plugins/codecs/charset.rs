@@ -35,6 +35,11 @@ impl Charset {
         }
     }
 
+    /// Whether bytes that are UTF-8 are the text.
+    pub fn is_utf8(self) -> bool {
+        matches!(self, Self::Utf8)
+    }
+
     /// All of `bytes` as text.
     pub fn text(self, bytes: HipByt<'static>) -> Text {
         match self {

@@ -35,9 +35,9 @@ impl Documents {
         Self { charset, target }
     }
 
-    /// The bytes as text.
-    pub fn text(&self, bytes: HipByt<'static>) -> Text {
-        self.charset.text(bytes)
+    /// The character set of the texts.
+    pub fn charset(&self) -> Charset {
+        self.charset
     }
 
     /// Appends the events of one text: none when it is blank, one with a failure tag when it is no JSON or holds
@@ -94,7 +94,7 @@ struct JsonDecoder {
 
 impl Decoder for JsonDecoder {
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
-        let text = self.documents.text(chunk);
+        let text = self.documents.charset.text(chunk);
         let first = out.len();
         let decoded = self.documents.decode(&text, out);
         if let [only] = out.get_mut(first..).unwrap_or_default()

@@ -28,7 +28,7 @@ fn build(options: &mut Options<'_>) -> Codec {
     let finder = Finder::new(delimiter.as_bytes()).into_owned();
     Codec {
         decoders: Some(Decoders::new(move || JsonLinesDecoder {
-            lines: Lines::new(finder.clone(), longest),
+            lines: Lines::new(finder.clone(), documents.charset(), longest),
             documents: documents.clone(),
         })),
         encoders: Some(Encoders::new(JsonLinesEncoder { delimiter })),
@@ -42,13 +42,13 @@ struct JsonLinesDecoder {
 
 fn decode(documents: &Documents, line: Line, out: &mut Vec<Event>) {
     match line {
-        Line::Whole(bytes) => {
-            documents.decode(&documents.text(bytes), out);
+        Line::Whole(text) => {
+            documents.decode(&text, out);
         }
         Line::TooLong(head) => {
             tracing::warn!(target: "logstash.codecs.json_lines", "a line is longer than decode_size_limit_bytes; \
                 its beginning goes on with the tag _jsonparsetoobigfailure, the rest is dropped");
-            let mut event = Event::from_message(documents.text(head), Timestamp::now());
+            let mut event = Event::from_message(head, Timestamp::now());
             event.tag("_jsonparsetoobigfailure");
             out.push(event);
         }

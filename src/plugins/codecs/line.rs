@@ -22,7 +22,7 @@ fn build(options: &mut Options<'_>) -> Codec {
     let finder = Finder::new(delimiter.as_bytes()).into_owned();
     Codec {
         decoders: Some(Decoders::new(move || LineDecoder {
-            lines: Lines::new(finder.clone(), LONGEST_LINE),
+            lines: Lines::new(finder.clone(), messages.charset(), LONGEST_LINE),
             messages,
         })),
         encoders: Some(Encoders::new(LineEncoder { format, delimiter })),
@@ -46,7 +46,7 @@ struct LineDecoder {
 
 fn event(messages: MessageEvents, line: Line, now: Timestamp) -> Event {
     match line {
-        Line::Whole(bytes) => messages.event(bytes, now),
+        Line::Whole(text) => messages.event(text, now),
         Line::TooLong(head) => {
             tracing::warn!(target: "logstash.codecs.line", "a line is longer than {LONGEST_LINE} bytes; \
                 its beginning goes on with the tag {TOO_LONG}, the rest is dropped");

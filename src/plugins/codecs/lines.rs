@@ -1,7 +1,10 @@
-//! Cutting a stream of bytes into lines.
+//! Cutting a stream of bytes into lines of text.
 
 use hipstr::HipByt;
 use memchr::memmem::Finder;
+
+use super::charset::Charset;
+use crate::event::Text;
 
 /// Longest line; the limit that the `json_lines` codec of Logstash has. It bounds what a sender without line ends can
 /// make this process hold.
@@ -12,14 +15,15 @@ const HEAD: usize = 1024;
 /// A line of a stream, without its delimiter.
 pub(super) enum Line {
     /// All of it.
-    Whole(HipByt<'static>),
+    Whole(Text),
     /// The beginning of a line that was longer than the limit; the rest is gone.
-    TooLong(HipByt<'static>),
+    TooLong(Text),
 }
 
 /// Cuts a stream into lines; what has no end yet is kept for the next chunk.
 pub(super) struct Lines {
     delimiter: Finder<'static>,
+    charset: Charset,
     longest: usize,
     unfinished: Vec<u8>,
     /// The beginning of the open line once it is too long. `unfinished` then holds only what may be the first part of
@@ -29,8 +33,8 @@ pub(super) struct Lines {
 
 impl Lines {
     /// For lines that end with `delimiter`, which is not empty, and are not longer than `longest` bytes.
-    pub fn new(delimiter: Finder<'static>, longest: usize) -> Self {
-        Self { delimiter, longest, unfinished: Vec::new(), head: None }
+    pub fn new(delimiter: Finder<'static>, charset: Charset, longest: usize) -> Self {
+        Self { delimiter, charset, longest, unfinished: Vec::new(), head: None }
     }
 
     /// Hands out every line that ends in this chunk.
@@ -45,14 +49,37 @@ impl Lines {
             line(self.take());
             start = end;
         }
-        let rest = chunk.get(start..).unwrap_or_default();
+        let end = self.delimiter_rfind(chunk.get(start..).unwrap_or_default()).map_or(start, |at| start + at + length);
+        self.cut_whole(&chunk.slice(start..end), &mut line);
+        self.keep(chunk.get(end..).unwrap_or_default());
+    }
+
+    /// Where the last delimiter starts.
+    fn delimiter_rfind(&self, bytes: &[u8]) -> Option<usize> {
+        match self.delimiter.needle() {
+            [only] => memchr::memrchr(*only, bytes),
+            needle => memchr::memmem::rfind(bytes, needle),
+        }
+    }
+
+    /// Cuts bytes that end with a delimiter. Their UTF-8 is checked all at once; only when it is not whole, each line
+    /// is looked at alone.
+    fn cut_whole(&self, bytes: &HipByt<'static>, line: &mut impl FnMut(Line)) {
+        let text = self.charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
+        let length = self.delimiter.needle().len();
         let mut from = 0;
-        for end in self.delimiter.find_iter(rest) {
-            let piece = chunk.slice(start + from..start + end);
-            line(if end - from > self.longest { Line::TooLong(head_of(&piece)) } else { Line::Whole(piece) });
+        for end in self.delimiter.find_iter(bytes) {
+            line(match &text {
+                _ if end - from > self.longest => self.too_long(bytes.get(from..end).unwrap_or_default()),
+                Some(text) => Line::Whole(crate::event::piece(text, from..end)),
+                None => Line::Whole(self.charset.text(bytes.slice(from..end))),
+            });
             from = end + length;
         }
-        self.keep(rest.get(from..).unwrap_or_default());
+    }
+
+    fn too_long(&self, line: &[u8]) -> Line {
+        Line::TooLong(self.charset.text(head_of(line)))
     }
 
     /// What is left at the end of the stream.
@@ -92,8 +119,8 @@ impl Lines {
     fn take(&mut self) -> Line {
         let unfinished = std::mem::take(&mut self.unfinished);
         match self.head.take() {
-            Some(head) => Line::TooLong(head),
-            None => Line::Whole(HipByt::from(unfinished)),
+            Some(head) => Line::TooLong(self.charset.text(head)),
+            None => Line::Whole(self.charset.text(HipByt::from(unfinished))),
         }
     }
 }
@@ -117,12 +144,12 @@ mod tests {
     use super::*;
 
     fn cut(delimiter: &str, longest: usize, chunks: &[&str]) -> Vec<String> {
-        let mut lines = Lines::new(Finder::new(delimiter).into_owned(), longest);
+        let mut lines = Lines::new(Finder::new(delimiter).into_owned(), Charset::Utf8, longest);
         let mut out = Vec::new();
         let mut push = |line: Line| {
             out.push(match line {
-                Line::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-                Line::TooLong(head) => format!("!{}", String::from_utf8(head.to_vec()).unwrap()),
+                Line::Whole(text) => text.to_string(),
+                Line::TooLong(head) => format!("!{head}"),
             });
         };
         for chunk in chunks {

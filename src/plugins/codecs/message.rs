@@ -1,7 +1,5 @@
 //! Text that becomes the `message` of an event.
 
-use hipstr::HipByt;
-
 use super::charset::Charset;
 use crate::event::{Event, Map, Text, Timestamp, Value};
 use crate::plugins::{Ecs, Options};
@@ -20,20 +18,19 @@ impl MessageEvents {
         Self { charset, keep_original: !Ecs::read(options).is_disabled() }
     }
 
+    /// The character set of messages.
+    pub fn charset(self) -> Charset {
+        self.charset
+    }
+
     /// An event of that message. With ECS the text is kept a second time, where no filter changes it.
-    pub fn event(self, bytes: HipByt<'static>, now: Timestamp) -> Event {
-        let text = self.charset.text(bytes);
-        if !self.keep_original {
-            return Event::from_message(text, now);
-        }
-        let mut event = Event::from_message(text.clone(), now);
-        event.fields_mut().insert(Text::borrowed("event"), original(text));
-        event
+    pub fn event(self, message: Text, now: Timestamp) -> Event {
+        if self.keep_original { Event::from_original_message(message, now) } else { Event::from_message(message, now) }
     }
 
     /// An event that shows what could not be taken.
-    pub fn failure(self, bytes: HipByt<'static>, now: Timestamp, tag: &str) -> Event {
-        let mut event = Event::from_message(self.charset.text(bytes), now);
+    pub fn failure(self, shown: Text, now: Timestamp, tag: &str) -> Event {
+        let mut event = Event::from_message(shown, now);
         event.tag(tag);
         event
     }

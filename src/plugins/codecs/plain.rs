@@ -23,7 +23,7 @@ struct PlainDecoder(MessageEvents);
 
 impl Decoder for PlainDecoder {
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
-        out.push(self.0.event(chunk, Timestamp::now()));
+        out.push(self.0.event(self.0.charset().text(chunk), Timestamp::now()));
     }
 }
 

@@ -1,42 +1,40 @@
 //! The name of this machine on each event.
 
-use std::sync::Arc;
-
 use crate::event::{Event, Map, Text, Value};
 use crate::plugins::Ecs;
 
 /// Puts the name of this machine on events: as `host`, or below it where ECS is followed.
+#[derive(Clone)]
 pub(super) struct HostField {
     key: &'static str,
     name: Text,
     ecs: Ecs,
+    /// What `host` is on an event that has none; all events of the input share it.
+    value: Value,
 }
 
 impl HostField {
     /// `key` is the field below `host` in ECS.
-    pub fn new(host: &Arc<str>, ecs: Ecs, key: &'static str) -> Self {
-        Self { key, name: Text::from(&**host), ecs }
+    pub fn new(host: &str, ecs: Ecs, key: &'static str) -> Self {
+        let name = Text::from(host);
+        let value = if ecs.is_disabled() {
+            Value::String(name.clone())
+        } else {
+            Value::Map(Map::from_unique(vec![(Text::borrowed(key), Value::String(name.clone()))]).shared())
+        };
+        Self { key, name, ecs, value }
     }
 
     /// Sets the field if the event does not have it.
     pub fn set_if_absent(&self, event: &mut Event) {
         match event.fields_mut().get_mut("host") {
             None => {
-                event.fields_mut().insert(Text::borrowed("host"), self.value());
+                event.fields_mut().insert(Text::borrowed("host"), self.value.clone());
             }
             Some(Value::Map(host)) if !self.ecs.is_disabled() && !host.contains_key(self.key) => {
                 host.insert(Text::borrowed(self.key), self.name.clone());
             }
             Some(_) => {}
         }
-    }
-
-    fn value(&self) -> Value {
-        if self.ecs.is_disabled() {
-            return Value::String(self.name.clone());
-        }
-        let mut map = Map::with_capacity(1);
-        map.insert(Text::borrowed(self.key), self.name.clone());
-        Value::Map(map)
     }
 }

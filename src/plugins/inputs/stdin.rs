@@ -1,18 +1,20 @@
 //! `stdin`: reads standard input until its end.
 
-use std::io::{ErrorKind, IsTerminal, Read};
+use std::io::IsTerminal;
 
 use async_trait::async_trait;
 use hipstr::HipByt;
 
 use super::host_field::HostField;
-use crate::plugins::{Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
+use crate::event::Event;
+use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
+use crate::queue::Closed;
 
 /// The plugin.
 pub const PLUGIN: InputPlugin = InputPlugin { name: "stdin", summary: "Reads standard input.", build };
 
 /// Bytes asked for at a time.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 256 * 1024;
 
 struct Stdin {
     decoders: Decoders,
@@ -32,35 +34,16 @@ impl Input for Stdin {
         if std::io::stdin().is_terminal() {
             tracing::info!(target: "logstash.inputs.stdin", "The stdin plugin is now waiting for input:");
         }
-        // A blocked read cannot be interrupted: the thread is left behind at a stop and ends with the process.
-        let (send, mut receive) = tokio::sync::mpsc::channel(1);
+        let reader = Chunks { decoder: self.decoders.create(), host: self.host.clone(), sink: sink.clone() };
+        let (ended, end) = tokio::sync::oneshot::channel();
+        // A blocked read cannot be interrupted: after a stop the thread is left behind, and ends with the process.
         std::thread::Builder::new()
             .name("stdin".to_owned())
-            .spawn(move || read_chunks(&send))
+            .spawn(move || ended.send(reader.read()))
             .map_err(PluginError::new)?;
-        let mut decoder = self.decoders.create();
-        loop {
-            let chunk = tokio::select! {
-                chunk = receive.recv() => chunk,
-                () = stop.cancelled() => None,
-            };
-            let mut events = Vec::new();
-            let end = match chunk {
-                Some(Ok(bytes)) => {
-                    events.reserve(bytes.len() / 128);
-                    decoder.decode(bytes, &mut events);
-                    false
-                }
-                Some(Err(error)) => return Err(PluginError(format!("cannot read standard input: {error}"))),
-                None => {
-                    decoder.flush(&mut events);
-                    true
-                }
-            };
-            events.iter_mut().for_each(|event| self.host.set_if_absent(event));
-            if sink.push(events, None).await.is_err() || end {
-                return Ok(());
-            }
+        tokio::select! {
+            ended = end => ended.unwrap_or(Ok(())),
+            () = stop.cancelled() => Ok(()),
         }
     }
 
@@ -69,23 +52,40 @@ impl Input for Stdin {
     }
 }
 
-fn read_chunks(send: &tokio::sync::mpsc::Sender<std::io::Result<HipByt<'static>>>) {
-    let mut stdin = std::io::stdin().lock();
-    loop {
-        let mut chunk = vec![0; CHUNK];
-        match stdin.read(&mut chunk) {
-            Ok(0) => return,
-            Ok(count) => {
-                chunk.truncate(count);
-                if send.blocking_send(Ok(HipByt::from(chunk))).is_err() {
-                    return;
+struct Chunks {
+    decoder: Box<dyn Decoder>,
+    host: HostField,
+    sink: InputSink,
+}
+
+impl Chunks {
+    /// Reads until the end of the input, or until the pipeline takes nothing more.
+    fn read(mut self) -> Result<(), PluginError> {
+        let stdin = std::io::stdin();
+        loop {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            match rustix::io::read(&stdin, rustix::buffer::spare_capacity(&mut chunk)) {
+                Ok(0) => break,
+                Ok(_) => {
+                    let mut events = Vec::with_capacity(chunk.len() / 128);
+                    self.decoder.decode(HipByt::from(chunk), &mut events);
+                    if self.push(events).is_err() {
+                        return Ok(());
+                    }
                 }
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => {
-                let _ = send.blocking_send(Err(error));
-                return;
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(PluginError(format!("cannot read standard input: {error}"))),
             }
         }
+        let mut events = Vec::new();
+        self.decoder.flush(&mut events);
+        // The pipeline takes what is left, or has gone.
+        let _ = self.push(events);
+        Ok(())
+    }
+
+    fn push(&self, mut events: Vec<Event>) -> Result<(), Closed> {
+        events.iter_mut().for_each(|event| self.host.set_if_absent(event));
+        self.sink.push_blocking(events, None)
     }
 }

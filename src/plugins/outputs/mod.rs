@@ -1,5 +1,6 @@
 //! Outputs, one file each, named as in a `.conf`.
 
+pub mod elasticsearch;
 pub mod file;
 pub mod null;
 pub mod stdout;

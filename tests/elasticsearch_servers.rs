@@ -1,0 +1,257 @@
+//! Real servers: `SPILLWAY_OPENSEARCH=http://127.0.0.1:19200 cargo test --test elasticsearch_servers`, after
+//! `tests/services/opensearch.sh start`; `SPILLWAY_ELASTICSEARCH` does the same for an Elasticsearch node. Without
+//! them nothing is tested.
+
+mod elasticsearch_support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use elasticsearch_support::direct::Direct;
+use elasticsearch_support::program::Program;
+
+const QUICK: &str = "retry_initial_interval => 0.2 retry_max_interval => 0.5 resurrect_delay => 0.2";
+
+/// Runs a test on each server that there is.
+fn on_each_server(test: impl Fn(&Node)) {
+    let urls = ["SPILLWAY_OPENSEARCH", "SPILLWAY_ELASTICSEARCH"].map(std::env::var);
+    if urls.iter().all(Result::is_err) {
+        println!("skipped: neither SPILLWAY_OPENSEARCH nor SPILLWAY_ELASTICSEARCH names a server");
+    }
+    for url in urls.into_iter().flatten() {
+        test(&Node { url });
+    }
+}
+
+struct Node {
+    url: String,
+}
+
+impl Node {
+    fn call(&self, method: &str, path: &str, body: Option<&Json>) -> Json {
+        let mut curl = Command::new("curl");
+        curl.args(["-s", "-X", method, "-H", "Content-Type: application/json"]).arg(format!("{}{path}", self.url));
+        if let Some(body) = body {
+            curl.args(["-d", &body.to_string()]);
+        }
+        let output = curl.output().expect("curl is installed");
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    /// A fresh index with these fields.
+    fn index(&self, name: &str, properties: &Json) {
+        self.call("DELETE", &format!("/{name}"), None);
+        let body = json!({ "mappings": { "properties": properties }, "settings": { "number_of_replicas": 0 } });
+        let made = self.call("PUT", &format!("/{name}"), Some(&body));
+        assert_eq!(made["acknowledged"], true, "{made}");
+    }
+
+    /// The documents of an index by id.
+    fn documents(&self, index: &str) -> Vec<(String, Json)> {
+        self.call("POST", &format!("/{index}/_refresh"), None);
+        let found = self.call("GET", &format!("/{index}/_search?size=1000"), None);
+        let hits = found["hits"]["hits"].as_array().unwrap_or_else(|| panic!("{found}")).iter();
+        let mut documents: Vec<(String, Json)> =
+            hits.map(|hit| (hit["_id"].as_str().unwrap().to_owned(), hit["_source"].clone())).collect();
+        documents.sort_by(|a, b| a.0.cmp(&b.0));
+        documents
+    }
+
+    fn ids(&self, index: &str) -> Vec<String> {
+        self.documents(index).into_iter().map(|(id, _)| id).collect()
+    }
+
+    fn output(&self, index: &str, more: &str) -> Direct {
+        Direct::start(&format!("hosts => [\"{}\"] index => \"{index}\" {QUICK} {more}", self.url), true)
+    }
+
+    fn has_ingest_processors(&self) -> bool {
+        self.call("GET", "/", None)["version"]["distribution"] == "opensearch"
+    }
+}
+
+fn places(dead: &[(usize, String)]) -> Vec<usize> {
+    dead.iter().map(|(at, _)| *at).collect()
+}
+
+#[test]
+fn a_field_of_the_wrong_type_is_dead_and_the_others_are_stored() {
+    on_each_server(|node| {
+        node.index("ports", &json!({ "port": { "type": "integer" } }));
+        let output = node.output("ports", "document_id => \"%{id}\"");
+        let dead = output.dead(&[
+            json!({ "id": "1", "port": 80 }),
+            json!({ "id": "2", "port": "unknown" }),
+            json!({ "id": "3", "port": 81 }),
+        ]);
+        assert_eq!(places(&dead), [1]);
+        for part in ["status: 400", "parsing_exception\"", "failed to parse field [port] of type [integer]"] {
+            assert!(dead[0].1.contains(part), "{}", dead[0].1);
+        }
+        assert!(!dead[0].1.contains("\"_id\""), "only status and error are asked for: {}", dead[0].1);
+        assert_eq!(node.ids("ports"), ["1", "3"]);
+    });
+}
+
+#[test]
+fn creating_what_exists_is_a_conflict_and_dropped() {
+    on_each_server(|node| {
+        node.index("once", &json!({}));
+        let output = node.output("once", "document_id => \"%{id}\" action => \"create\"");
+        assert!(output.dead(&[json!({ "id": "1", "n": 1 })]).is_empty());
+        assert!(output.dead(&[json!({ "id": "1", "n": 2 }), json!({ "id": "2", "n": 2 })]).is_empty());
+        let documents = node.documents("once");
+        assert_eq!(documents.iter().map(|(_, d)| d["n"].clone()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(output.count("documents.non_retryable_failures"), 1);
+        assert_eq!(output.count("documents.successes"), 2);
+    });
+}
+
+#[test]
+fn a_closed_index_and_a_missing_pipeline_are_dead() {
+    on_each_server(|node| {
+        node.index("shut", &json!({}));
+        node.index("open", &json!({}));
+        node.call("POST", "/shut/_close", None);
+        let output = node.output("%{to}", "pipeline => \"%{[@metadata][pipeline]}\"");
+        let dead = output.dead(&[
+            json!({ "to": "shut", "@metadata": { "pipeline": "" } }),
+            json!({ "to": "open", "@metadata": { "pipeline": "" } }),
+            json!({ "to": "open", "@metadata": { "pipeline": "nowhere" } }),
+            json!({ "to": "UPPER", "@metadata": { "pipeline": "" } }),
+        ]);
+        assert_eq!(places(&dead), [0, 2, 3]);
+        for ((_, reason), part) in dead.iter().zip([
+            "index_closed_exception",
+            "pipeline with id [nowhere] does not exist",
+            "invalid_index_name",
+        ]) {
+            assert!(reason.contains("status: 400") && reason.contains(part), "{reason}");
+        }
+        assert_eq!(node.documents("open").len(), 1);
+    });
+}
+
+#[test]
+fn deletes_and_updates_of_what_is_not_there() {
+    on_each_server(|node| {
+        node.index("changes", &json!({ "port": { "type": "integer" } }));
+        let options = "document_id => \"%{id}\" action => \"%{[@metadata][do]}\" doc_as_upsert => false";
+        let output = node.output("changes", options);
+        let event =
+            |action: &str, id: &str, port: Json| json!({ "id": id, "port": port, "@metadata": { "do": action } });
+        let events = [
+            event("index", "1", json!(1)),
+            event("update", "1", json!(2)),
+            event("delete", "gone", json!(0)),
+            event("update", "missing", json!(0)),
+            event("index", "2", json!("unknown")),
+            event("index", "3", json!(3)),
+            event("delete", "3", json!(3)),
+        ];
+        // The failed ones make the reply list the delete, too: it is no failure all the same.
+        let dead = output.dead(&events);
+        assert_eq!(places(&dead), [3, 4]);
+        assert!(dead[0].1.contains("status: 404") && dead[0].1.contains("document_missing_exception"), "{}", dead[0].1);
+        let documents = node.documents("changes");
+        assert_eq!(documents.len(), 1);
+        assert_eq!(documents[0].1["port"], 2);
+        let upsert = node.output("changes", "document_id => \"%{id}\" action => \"update\" doc_as_upsert => true");
+        assert!(upsert.dead(&[json!({ "id": "4", "port": 4 })]).is_empty());
+        assert_eq!(node.ids("changes"), ["1", "4"]);
+    });
+}
+
+#[test]
+fn a_write_block_is_waited_out() {
+    on_each_server(|node| {
+        node.index("blocked", &json!({}));
+        let block = |on: bool| node.call("PUT", "/blocked/_settings", Some(&json!({ "index.blocks.write": on })));
+        block(true);
+        let output = node.output("blocked", "document_id => \"%{id}\"");
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| output.dead(&[json!({ "id": "1" }), json!({ "id": "2" })]));
+            let waits = || output.count("documents.retryable_failures") >= 2;
+            assert!(elasticsearch_support::eventually(Duration::from_secs(20), waits));
+            block(false);
+            assert!(writing.join().unwrap().is_empty());
+        });
+        assert_eq!(node.ids("blocked"), ["1", "2"]);
+    });
+}
+
+#[test]
+fn a_poisoned_action_is_found_among_many() {
+    on_each_server(|node| {
+        node.index("poison", &json!({}));
+        let output = node.output("poison", "document_id => \"%{id}\"");
+        let mut events: Vec<Json> = (0..40).map(|n| json!({ "id": format!("{n:02}") })).collect();
+        events[17]["id"] = json!("x".repeat(600));
+        let dead = output.dead(&events);
+        assert_eq!(places(&dead), [17]);
+        assert!(dead[0].1.contains("status: 400") && dead[0].1.contains("too long"), "{}", dead[0].1);
+        assert_eq!(node.documents("poison").len(), 39);
+        let unversioned = json!({ "id": "v", "@metadata": { "_ingest_document": { "version": "abc" } } });
+        assert_eq!(places(&output.dead(&[json!({ "id": "w" }), unversioned])), [1]);
+    });
+}
+
+/// Dropping and failing processors make the server answer out of order.
+#[test]
+fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
+    on_each_server(|node| {
+        if !node.has_ingest_processors() {
+            return println!("skipped: the server has no ingest processors");
+        }
+        node.index("ingested", &json!({ "port": { "type": "integer" } }));
+        let processors = json!({ "processors": [
+            { "drop": { "if": "ctx.op == 'drop'" } },
+            { "fail": { "if": "ctx.op == 'fail'", "message": "as asked" } },
+        ] });
+        node.call("PUT", "/_ingest/pipeline/moody", Some(&processors));
+        let event = |id: &str, op: &str, port: Json| json!({ "id": id, "op": op, "port": port });
+        let events = [
+            event("A", "keep", json!(1)),
+            event("B", "drop", json!(1)),
+            event("C", "fail", json!(1)),
+            event("D", "keep", json!("unknown")),
+            event("E", "keep", json!(1)),
+        ];
+        // A failing processor is status 500.
+        let options = "pipeline => \"moody\" dlq_custom_codes => [500]";
+        for id in ["document_id => \"%{id}\"", ""] {
+            let dead = node.output("ingested", &format!("{options} {id}")).dead(&events);
+            assert_eq!(places(&dead), [2, 3], "{id}");
+            assert!(dead[0].1.contains("as asked"), "{}", dead[0].1);
+            assert!(dead[1].1.contains("failed to parse field"), "{}", dead[1].1);
+        }
+        assert_eq!(node.documents("ingested").len(), 4);
+        // A pipeline of the index: no ids are sent, so the reply does not tell which one failed; from then on it does.
+        node.call("PUT", "/ingested/_settings", Some(&json!({ "index.default_pipeline": "moody" })));
+        let output = node.output("ingested", "dlq_custom_codes => [500]");
+        let dead = output.dead(&events);
+        assert!(places(&dead).contains(&2) && places(&dead).contains(&3), "{dead:?}");
+        assert!(dead.iter().any(|(_, reason)| reason.contains("ambiguous reply")));
+        assert_eq!(places(&output.dead(&events)), [2, 3]);
+    });
+}
+
+#[test]
+fn the_program_writes_and_dead_letters() {
+    on_each_server(|node| {
+        node.index("whole", &json!({ "port": { "type": "integer" } }));
+        let output = format!(
+            "output {{ elasticsearch {{ id => \"out\" hosts => [\"{}\"] index => \"whole\" document_id => \"%{{id}}\" }} }}",
+            node.url
+        );
+        let mut program = Program::start(&output, &[("dead_letter_queue.enable", "true".to_owned())]);
+        program.send(&[json!({ "id": "1", "port": 80 }), json!({ "id": "2", "port": "unknown" })]);
+        assert!(program.finish(Duration::from_secs(30)).success());
+        assert_eq!(node.ids("whole"), ["1"]);
+        let dead = program.dead_letters();
+        assert_eq!(dead.len(), 1);
+        assert_eq!((dead[0].plugin_type.as_str(), dead[0].plugin_id.as_str()), ("elasticsearch", "out"));
+    });
+}

@@ -1,0 +1,103 @@
+//! The output by itself, called as a worker of a pipeline calls it.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use spillway::config::diagnostic::{Diagnostics, Level};
+use spillway::config::{self, Language, Origin, Variables};
+use spillway::event::{EscapeStyle, Event, Text, Value, json};
+use spillway::pipeline::{Environment, Lease, OutputSlot, compile};
+use spillway::plugins::{DeadLetterQueue, Delivery, Ecs, GivenBack, OutputBatch, PluginError, Stop};
+use tokio::runtime::Runtime;
+
+/// An output that has been built, with a runtime to run it.
+pub struct Direct {
+    pub slot: OutputSlot,
+    pub stop: Stop,
+    runtime: Runtime,
+}
+
+impl Direct {
+    /// Builds it from the inside of an `elasticsearch` block, and starts it.
+    pub fn start(options: &str, dead_letters: bool) -> Self {
+        let direct = Self::build(options, dead_letters).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        direct.register().unwrap();
+        direct
+    }
+
+    /// Builds it; the error holds all mistakes.
+    pub fn build(options: &str, dead_letters: bool) -> Result<Self, String> {
+        let text = format!("output {{ elasticsearch {{ {options} }} }}");
+        let origin = Origin::String { name: "config string".to_owned(), text };
+        let language = Language { support_escapes: false, escape_style: EscapeStyle::None };
+        let loaded = config::load(&origin, &language, &Variables::from_environment());
+        let mut diagnostics = loaded.diagnostics;
+        let stop = Stop::new();
+        let environment = Environment {
+            pipeline_id: Arc::from("main"),
+            ecs: Ecs::V8,
+            escape_style: EscapeStyle::None,
+            path_data: std::env::temp_dir(),
+            host: Arc::from("here"),
+            dead_letters: DeadLetterQueue::new(dead_letters, stop.clone()),
+        };
+        let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut diagnostics);
+        let mistakes = mistakes(&diagnostics);
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let slot = compiled.plan.outputs.into_iter().next().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        Ok(Self { slot, stop, runtime })
+    }
+
+    /// What happens before the first event.
+    pub fn register(&self) -> Result<(), PluginError> {
+        self.runtime.block_on(self.slot.output.register(&self.stop))
+    }
+
+    /// Delivers a batch; what is not simply delivered comes back with its place.
+    pub fn write(&self, events: &[Json]) -> Result<Vec<(usize, Delivery)>, GivenBack> {
+        let events: Vec<Event> = events.iter().map(event).collect();
+        let events: Vec<&Event> = events.iter().collect();
+        let lease = Lease::unclaimed();
+        let batch = OutputBatch { events: &events, lease: &lease };
+        let deliveries = self.runtime.block_on(self.slot.output.write(&batch, &self.stop))?;
+        Ok(deliveries.exceptions().collect())
+    }
+
+    /// Delivers a batch and gives the dead ones: place and reason.
+    pub fn dead(&self, events: &[Json]) -> Vec<(usize, String)> {
+        let exceptions = self.write(events).expect("not given back").into_iter();
+        let dead = exceptions.map(|(at, delivery)| match delivery {
+            Delivery::Dead(reason) => (at, reason),
+            other => panic!("{at}: {other:?}"),
+        });
+        dead.collect()
+    }
+
+    /// A counter of the plugin; 0 when it does not show.
+    pub fn count(&self, path: &str) -> u64 {
+        let counters = self.slot.info.metrics.named();
+        counters.into_iter().find(|(name, _)| name.join(".") == path).map_or(0, |(_, count)| count)
+    }
+
+    /// All counters of the plugin as `path=value`, in order.
+    pub fn counters(&self) -> Vec<String> {
+        let counters = self.slot.info.metrics.named().into_iter();
+        counters.map(|(path, count)| format!("{}={count}", path.join("."))).collect()
+    }
+}
+
+fn mistakes(diagnostics: &Diagnostics) -> String {
+    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error);
+    errors.map(|d| format!("{} {}", d.message, d.help.as_deref().unwrap_or_default())).collect::<Vec<_>>().join("\n")
+}
+
+fn event(from: &Json) -> Event {
+    let text = Text::from(from.to_string());
+    match json::Reader::new(&text, json::Numbers::Double).next_value() {
+        Ok(Some(Value::Map(map))) => Event::from_map(map),
+        other => panic!("no event: {other:?}"),
+    }
+}

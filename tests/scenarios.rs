@@ -1,0 +1,34 @@
+//! What a new user does at the command line, as told in `cases/user-experience.yml`.
+
+#[path = "support/scenario/mod.rs"]
+mod scenario;
+
+use std::path::Path;
+
+use spillway::testing::{Verdict, file, report};
+
+fn passes(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/user-experience.yml");
+    let entries = file::read(&path).unwrap();
+    let entry = entries.iter().find(|entry| entry.name == name).unwrap();
+    match scenario::run(entry) {
+        Verdict::Passed => {}
+        Verdict::Failed(failure) => panic!("{}", report::failure(entry, &failure, &[])),
+        Verdict::Skipped(reason) => panic!("{name} was not run: {reason}"),
+    }
+}
+
+#[test]
+fn the_shortest_trial_works() {
+    passes("ux.first-line");
+}
+
+#[test]
+fn a_mistyped_arrow_gets_a_sentence() {
+    passes("ux.arrow-typo");
+}
+
+#[test]
+fn a_broken_second_pipeline_is_found_and_named() {
+    passes("ux.t-checks-every-pipeline");
+}
