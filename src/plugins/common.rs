@@ -3,22 +3,13 @@
 use std::sync::Arc;
 
 use super::Options;
-<<<<<<< HEAD
 use crate::event::{Event, FieldName, Template, Text, Value};
-=======
-use crate::event::{EscapeStyle, Event, FieldRef, Template, Text, Value};
->>>>>>> testing
 
 /// Common options of an input: what is put on each event that it decodes.
 #[derive(Clone, Debug, Default)]
 pub struct Decoration {
     kind: Option<Text>,
-<<<<<<< HEAD
     add_field: Vec<(FieldName, Template)>,
-=======
-    add_field: Vec<(Template, Template)>,
-    escape_style: EscapeStyle,
->>>>>>> testing
     tags: Vec<Text>,
 }
 
@@ -33,12 +24,7 @@ impl Decoration {
         let tags = options.strings("tags").doc("Tags to add to each event.").optional();
         Self {
             kind: kind.map(Text::from),
-<<<<<<< HEAD
             add_field: added_fields(options, "Fields to add to each event."),
-=======
-            add_field: options.template_hash("add_field").doc("Fields to add to each event.").default(Vec::new()),
-            escape_style: options.context().escape_style,
->>>>>>> testing
             tags: tags.unwrap_or_default().into_iter().map(Text::from).collect(),
         }
     }
@@ -55,7 +41,7 @@ impl Decoration {
         {
             event.fields_mut().insert(Text::borrowed("type"), kind.clone());
         }
-        add_fields(&self.add_field, self.escape_style, event);
+        add_fields(&self.add_field, event);
         for tag in &self.tags {
             event.append_tag(tag.clone());
         }
@@ -65,14 +51,8 @@ impl Decoration {
 /// Common options of a filter: what happens to an event that the filter matched.
 #[derive(Clone, Debug, Default)]
 pub struct OnMatch {
-<<<<<<< HEAD
     add_field: Vec<(FieldName, Template)>,
     remove_field: Vec<FieldName>,
-=======
-    add_field: Vec<(Template, Template)>,
-    escape_style: EscapeStyle,
-    remove_field: Vec<Removal>,
->>>>>>> testing
     add_tag: Vec<Template>,
     remove_tag: Vec<Template>,
     /// Whether the filter is flushed every five seconds.
@@ -90,12 +70,7 @@ impl OnMatch {
         let names = removals.unwrap_or_default().into_iter();
         let remove_field = names.filter_map(|name| field_name(options, "remove_field", name)).collect();
         Self {
-<<<<<<< HEAD
             add_field: added_fields(options, "Fields to add to a matched event."),
-=======
-            add_field: options.template_hash("add_field").doc("Fields to add to a matched event.").default(Vec::new()),
-            escape_style: style,
->>>>>>> testing
             remove_field,
             add_tag: options.templates("add_tag").doc("Tags to add to a matched event.").optional().unwrap_or_default(),
             remove_tag: options
@@ -120,26 +95,11 @@ impl OnMatch {
 
     /// Adds fields, removes fields, adds tags, removes tags, in this order.
     pub fn apply(&self, event: &mut Event) {
-<<<<<<< HEAD
         add_fields(&self.add_field, event);
         for name in &self.remove_field {
             // What is no field reference is no field: there is nothing to remove.
             if let Ok(field) = name.of(event) {
                 event.remove(&field);
-=======
-        add_fields(&self.add_field, self.escape_style, event);
-        for removal in &self.remove_field {
-            match removal {
-                Removal::Fixed(field) => {
-                    event.remove(field);
-                }
-                Removal::PerEvent(template) => {
-                    let name = template.render(event);
-                    if let Ok(field) = FieldRef::parse(&name, self.escape_style) {
-                        event.remove(&field);
-                    }
-                }
->>>>>>> testing
             }
         }
         for tag in &self.add_tag {
@@ -182,7 +142,6 @@ pub fn explicit_id(block: &crate::config::ast::PluginBlock) -> Option<Arc<str>> 
     super::convert::string(&setting.value).ok().map(Arc::from)
 }
 
-<<<<<<< HEAD
 fn added_fields(options: &mut Options<'_>, doc: &'static str) -> Vec<(FieldName, Template)> {
     let pairs = options.template_hash("add_field").doc(doc).default(Vec::new()).into_iter();
     pairs.filter_map(|(name, value)| Some((field_name(options, "add_field", name)?, value))).collect()
@@ -200,15 +159,6 @@ fn add_fields(fields: &[(FieldName, Template)], event: &mut Event) {
             .of(event)
             .map_err(|error| error.to_string())
             .and_then(|field| event.append(&field, value).map_err(|error| error.to_string()));
-=======
-fn add_fields(fields: &[(Template, Template)], style: EscapeStyle, event: &mut Event) {
-    for (name, value) in fields {
-        let value = Value::String(value.render(event));
-        let name = name.render(event);
-        let added = FieldRef::parse(&name, style)
-            .map_err(|e| e.to_string())
-            .and_then(|field| event.append(&field, value).map_err(|e| e.to_string()));
->>>>>>> testing
         if let Err(error) = added {
             tracing::warn!(target: "spillway.add_field", "field not added: {error}");
         }

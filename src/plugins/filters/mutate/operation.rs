@@ -5,15 +5,15 @@ use super::gsub::{Gsub, GsubError};
 use super::merge::Merge;
 use super::text::{self, Change};
 use crate::event::{
-    EscapeStyle, Event, FieldError, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
+    Event, FieldError, FieldName, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
 };
 
 /// One change to an event.
 pub(super) enum Operation {
     /// A text for a field that is null.
     Coerce(FieldRef, Template),
-    /// A new name.
-    Rename(Name, Name),
+    /// A new name; `None` stands for a list, which names no field.
+    Rename(FieldName, Option<FieldName>),
     /// A text for a field that exists.
     Update(FieldRef, Template),
     /// A text for a field.
@@ -32,16 +32,8 @@ pub(super) enum Operation {
     Join(FieldRef, Text),
     /// Several fields to one.
     Merge(Merge),
-    /// A second field with the same value.
-    Copy(FieldRef, Name),
-}
-
-/// The name of a field, which may depend on the event.
-pub(super) enum Name {
-    Fixed(FieldRef),
-    PerEvent(Template, EscapeStyle),
-    /// A key that was given twice has a list as value, which names no field.
-    List,
+    /// A second field with the same value; `None` as in a new name.
+    Copy(FieldRef, Option<FieldRef>),
 }
 
 /// Why an operation failed.
@@ -71,7 +63,7 @@ impl Operation {
                     assign(event, field, text)?;
                 }
             }
-            Self::Rename(from, to) => rename(event, from, to)?,
+            Self::Rename(from, to) => rename(event, from, to.as_ref())?,
             Self::Update(field, text) => {
                 if event.includes(field) {
                     let text = text.render(event);
@@ -104,7 +96,7 @@ impl Operation {
                 assign_some(event, field, joined.map(Value::from))?;
             }
             Self::Merge(merge) => merge.apply(event)?,
-            Self::Copy(from, to) => copy(event, from, to)?,
+            Self::Copy(from, to) => copy(event, from, to.as_ref())?,
         }
         Ok(())
     }
@@ -127,41 +119,21 @@ fn assign_some(event: &mut Event, field: &FieldRef, value: Option<Value>) -> Res
     value.map_or(Ok(()), |value| assign(event, field, value))
 }
 
-fn rename(event: &mut Event, from: &Name, to: &Name) -> Result<(), MutateError> {
-    if let (Name::Fixed(from), Name::Fixed(to)) = (from, to) {
-        if let Some(value) = event.remove(from) {
-            event.set(to, value)?;
-        }
-        return Ok(());
-    }
-    let from = from.resolve(event)?;
+fn rename(event: &mut Event, from: &FieldName, to: Option<&FieldName>) -> Result<(), MutateError> {
+    let from = from.of(event)?;
     if !event.includes(&from) {
         return Ok(());
     }
-    let to = to.resolve(event)?;
+    let to = to.ok_or(MutateError::ListAsName)?.of(event)?;
     if let Some(value) = event.remove(&from) {
         event.set(&to, value)?;
     }
     Ok(())
 }
 
-fn copy(event: &mut Event, from: &FieldRef, to: &Name) -> Result<(), MutateError> {
+fn copy(event: &mut Event, from: &FieldRef, to: Option<&FieldRef>) -> Result<(), MutateError> {
     let Some(value) = event.value_of(from).filter(|value| !value.is_null()) else { return Ok(()) };
-    match to {
-        Name::Fixed(to) => event.set(to, value)?,
-        other => event.set(&other.resolve(event)?, value)?,
-    }
-    Ok(())
-}
-
-impl Name {
-    fn resolve(&self, event: &Event) -> Result<FieldRef, MutateError> {
-        match self {
-            Self::Fixed(field) => Ok(field.clone()),
-            Self::PerEvent(template, style) => Ok(FieldRef::parse(&template.render(event), *style)?),
-            Self::List => Err(MutateError::ListAsName),
-        }
-    }
+    Ok(event.set(to.ok_or(MutateError::ListAsName)?, value)?)
 }
 
 fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
