@@ -74,26 +74,19 @@ impl Operation {
                 let text = text.render(event);
                 event.set(field, text)?;
             }
-            Self::Convert(field, conversion) => {
-                let converted = event.get(field).map(|value| conversion.convert(value)).transpose()?.flatten();
-                assign_some(event, field, converted)?;
-            }
+            Self::Convert(field, conversion) => change(event, field, |value| Ok(conversion.convert(value)?))?,
             Self::Gsub(gsub) => {
-                let changed = gsub.substitute(event)?;
-                assign_some(event, gsub.field(), changed)?;
+                if let Some(changed) = gsub.substitute(event)? {
+                    assign(event, gsub.field(), changed)?;
+                }
             }
-            Self::Change(field, change) => {
-                let changed = event.get(field).and_then(|value| text::each(value, *change));
-                assign_some(event, field, changed)?;
-            }
-            Self::Strip(field) => strip(event, field)?,
-            Self::Split(field, separator) => {
-                let parts = event.get(field).and_then(Value::as_text).map(|whole| text::split(whole, separator));
-                assign_some(event, field, parts.map(Value::from))?;
-            }
+            Self::Change(field, letters) => change(event, field, |value| Ok(text::each(value, *letters)))?,
+            Self::Strip(field) => change(event, field, strip)?,
+            Self::Split(field, separator) => change(event, field, |value| {
+                Ok(value.as_text().map(|whole| Value::Array(text::split(whole, separator))))
+            })?,
             Self::Join(field, separator) => {
-                let joined = event.get(field).and_then(Value::as_array).map(|list| join(list, separator));
-                assign_some(event, field, joined.map(Value::from))?;
+                change(event, field, |value| Ok(value.as_array().map(|list| Value::from(join(list, separator)))))?
             }
             Self::Merge(merge) => merge.apply(event)?,
             Self::Copy(from, to) => copy(event, from, to.as_ref())?,
@@ -102,12 +95,27 @@ impl Operation {
     }
 }
 
-/// Puts a value in the place of the old one, which spares looking for its parents again.
+/// Gives a field that exists the value that `work` makes of it, if any.
+fn change(
+    event: &mut Event,
+    field: &FieldRef,
+    work: impl FnOnce(&Value) -> Result<Option<Value>, MutateError>,
+) -> Result<(), MutateError> {
+    let Some(slot) = event.get_mut(field) else { return Ok(()) };
+    let Some(value) = work(slot)? else { return Ok(()) };
+    if has_rules(field) {
+        event.set(field, value)?;
+    } else {
+        // In place, which spares looking for its parents again.
+        *slot = value;
+    }
+    Ok(())
+}
+
+/// Sets a field, in place if it is there.
 fn assign(event: &mut Event, field: &FieldRef, value: impl Into<Value>) -> Result<(), FieldError> {
-    let first = field.path().first().map(|segment| segment.name.as_str());
-    let has_rules = field.root() == Root::Fields && matches!(first, Some(TAGS | TIMESTAMP));
     match event.get_mut(field) {
-        Some(slot) if !has_rules => {
+        Some(slot) if !has_rules(field) => {
             *slot = value.into();
             Ok(())
         }
@@ -115,18 +123,21 @@ fn assign(event: &mut Event, field: &FieldRef, value: impl Into<Value>) -> Resul
     }
 }
 
-fn assign_some(event: &mut Event, field: &FieldRef, value: Option<Value>) -> Result<(), FieldError> {
-    value.map_or(Ok(()), |value| assign(event, field, value))
+/// Whether the field does not take just any value.
+fn has_rules(field: &FieldRef) -> bool {
+    let first = field.path().first().map(|segment| segment.name.as_str());
+    field.root() == Root::Fields && matches!(first, Some(TAGS | TIMESTAMP))
 }
 
+/// The names are made before the value is taken out, which they may depend on. When it cannot be set it is gone.
 fn rename(event: &mut Event, from: &FieldName, to: Option<&FieldName>) -> Result<(), MutateError> {
     let from = from.of(event)?;
-    if !event.includes(&from) {
-        return Ok(());
-    }
-    let to = to.ok_or(MutateError::ListAsName)?.of(event)?;
+    let Some(to) = to else {
+        return if event.includes(&from) { Err(MutateError::ListAsName) } else { Ok(()) };
+    };
+    let to = to.of(event);
     if let Some(value) = event.remove(&from) {
-        event.set(&to, value)?;
+        event.set(&*to?, value)?;
     }
     Ok(())
 }
@@ -136,10 +147,10 @@ fn copy(event: &mut Event, from: &FieldRef, to: Option<&FieldRef>) -> Result<(),
     Ok(event.set(to.ok_or(MutateError::ListAsName)?, value)?)
 }
 
-fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
-    let stripped = match event.get(field) {
-        Some(Value::String(whole)) => Some(Value::String(text::strip(whole))),
-        Some(Value::Array(list)) => {
+fn strip(value: &Value) -> Result<Option<Value>, MutateError> {
+    Ok(match value {
+        Value::String(whole) => Some(Value::String(text::strip(whole))),
+        Value::Array(list) => {
             let element = |value: &Value| match value {
                 Value::String(whole) => Ok(Value::String(text::strip(whole))),
                 other => Err(MutateError::StripElement(other.kind())),
@@ -147,8 +158,7 @@ fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
             Some(Value::Array(list.iter().map(element).collect::<Result<_, _>>()?))
         }
         _ => None,
-    };
-    Ok(assign_some(event, field, stripped)?)
+    })
 }
 
 fn join(list: &[Value], separator: &str) -> String {

@@ -35,7 +35,10 @@ fn names_of_rename_may_come_from_the_event() {
     assert_eq!(renamed, r#"{"k":"kk","p":{"kk":1,"n":null}}"#);
     assert_eq!(mutated(r#"rename => { "host" => "[host][name]" }"#, r#"{"host":"w"}"#), r#"{"host":{"name":"w"}}"#);
     let illegal = mutated(r#"rename => { "a" => "%{n}" }"#, r#"{"a":1,"n":"x[y"}"#);
-    assert_eq!(illegal, r#"{"a":1,"n":"x[y","tags":["_mutate_error"]}"#);
+    assert_eq!(illegal, r#"{"n":"x[y","tags":["_mutate_error"]}"#);
+    assert_eq!(mutated(r#"rename => { "a" => "[x][%{a}]" }"#, r#"{"a":"b"}"#), r#"{"x":{"b":"b"}}"#);
+    let twice = mutated(r#"rename => { "a" => "b" } rename => { "a" => "c" }"#, r#"{"a":1}"#);
+    assert_eq!(twice, r#"{"a":1,"tags":["_mutate_error"]}"#);
 }
 
 #[test]

@@ -241,7 +241,9 @@ impl FileOutput {
             if let Some(oldest) = oldest {
                 self.shared.make_room(oldest, stop).await?;
             }
+            // A pipeline that stops still writes what it can: only waiting ends.
             let appender = tokio::select! {
+                biased;
                 appender = appender.lock_owned() => appender,
                 () = stop.cancelled() => return Err(GivenBack),
             };

@@ -217,6 +217,16 @@ async fn a_full_disk_delays_a_batch_and_a_stop_gives_it_back() {
 }
 
 #[tokio::test]
+async fn a_pipeline_that_stops_still_writes_what_it_has() {
+    let fixture = Fixture::new("o.log", LINE).await;
+    fixture.stop.cancel();
+    for _ in 0..20 {
+        fixture.write(&[r#"{"m":1}"#], &Lease::unclaimed()).await;
+    }
+    assert_eq!(fixture.files(), expected(&[("o.log", &"1\n".repeat(20))]));
+}
+
+#[tokio::test]
 async fn a_named_pipe_gets_every_line() {
     let fixture = Fixture::new("fifo", LINE).await;
     let path = fixture.folder.path().join("fifo");
