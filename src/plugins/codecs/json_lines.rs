@@ -77,6 +77,10 @@ impl Encoder for JsonLinesEncoder {
         event.write_json(out);
         out.extend_from_slice(self.delimiter.as_bytes());
     }
+
+    fn delimiter(&self) -> Option<&[u8]> {
+        Some(self.delimiter.as_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `file`: appends events to files whose names may depend on the event.
 //!
-//! All events of a batch that go to one file are written with one system call, so that lines are whole whatever
-//! happens. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
+//! All events of a batch that go to one file are written with one system call. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
 //! dead letter queue.
 
 mod appender;
+mod journal;
 mod member;
 mod open_files;
 mod permissions;
@@ -20,14 +20,17 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use self::appender::{Appender, Manner};
+use self::journal::Journal;
 use self::open_files::{OpenFiles, SharedAppender};
 use self::target::Target;
 use crate::event::Event;
 use crate::plugins::{
-    Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
+    Context, Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError,
+    Stop,
 };
 
 /// The plugin.
@@ -68,11 +71,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         .seconds("stale_cleanup_interval")
         .doc("How often files that were not used since the last time are closed, in seconds.")
         .default(Duration::from_secs(10));
-    let manner = Manner { gzip, overwrite, file_mode, dir_mode };
+    let delimiter = encoders.delimiter().filter(|_| !gzip && !overwrite);
+    let journal = delimiter.map(|delimiter| Arc::new(Journal::new(journal_path(options.context()), delimiter)));
+    let manner = Manner { gzip, overwrite, file_mode, dir_mode, journal: journal.clone() };
     Box::new(FileOutput {
         shared: Arc::new(Shared { files: OpenFiles::new(manner), logged: Mutex::new(None) }),
         target,
         encoders,
+        journal,
         gzip,
         overwrite,
         create_if_deleted,
@@ -83,10 +89,19 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     })
 }
 
+/// One for each output: its id stays the same across restarts.
+fn journal_path(context: &Context) -> PathBuf {
+    let id = Sha256::digest(format!("{}\0{}", context.pipeline_id, context.plugin_id));
+    let name: String = id.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    context.path_data.join("plugins/outputs/file").join(name)
+}
+
 struct FileOutput {
     shared: Arc<Shared>,
     target: Target,
     encoders: Encoders,
+    /// Where files of whole lines are noted while they are open.
+    journal: Option<Arc<Journal>>,
     gzip: bool,
     overwrite: bool,
     create_if_deleted: bool,
@@ -115,6 +130,9 @@ struct Group {
 #[async_trait]
 impl Output for FileOutput {
     async fn register(&self, _: &Stop) -> Result<(), PluginError> {
+        if let Some(journal) = &self.journal {
+            journal.recover();
+        }
         let shared = Arc::downgrade(&self.shared);
         // A flush that finds nothing to do costs nothing worth a setting.
         let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
@@ -141,6 +159,9 @@ impl Output for FileOutput {
         self.closed.cancel();
         for appender in self.shared.files.all() {
             self.shared.close(&mut *appender.lock().await).await;
+        }
+        if let Some(journal) = &self.journal {
+            journal.clear();
         }
     }
 }

@@ -65,7 +65,7 @@ impl OpenFiles {
 
     /// Takes a file out that has nothing left to write. It is closed when the last worker lets go of it.
     pub fn retire(&self, appender: &mut Appender) {
-        appender.is_retired = true;
+        appender.retire();
         self.table.lock().files.remove(appender.path());
     }
 }
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_file_used_longest_ago_makes_room() {
-        let mut files = OpenFiles::new(Manner { gzip: false, overwrite: false, file_mode: None, dir_mode: None });
+        let mut files =
+            OpenFiles::new(Manner { gzip: false, overwrite: false, file_mode: None, dir_mode: None, journal: None });
         files.most = 2;
         for path in ["a", "b", "a"] {
             assert!(files.get(Path::new(path)).1.is_none());
