@@ -46,6 +46,7 @@ fn build(codec: &str, encodes: bool) -> Result<Built, String> {
         escape_style: EscapeStyle::None,
         path_data: PathBuf::new(),
         host: Arc::from("localhost"),
+        is_only_output: false,
         dead_letters: DeadLetters::new(DeadLetterQueue::default(), "any", Arc::from("any")),
         metrics: Arc::<PluginMetrics>::default(),
     };

@@ -91,4 +91,8 @@ impl Encoder for LineEncoder {
         self.format.write(event, out);
         out.extend_from_slice(self.delimiter.as_bytes());
     }
+
+    fn delimiter(&self) -> Option<&[u8]> {
+        Some(self.delimiter.as_bytes())
+    }
 }
