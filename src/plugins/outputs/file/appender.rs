@@ -12,6 +12,10 @@ use super::journal::{Identity, Journal};
 use super::member::Member;
 use crate::plugins::Lease;
 
+/// Bytes of gathered batches that are written without waiting longer. Writes of this size let the kernel use large
+/// pages of its cache, which halves their cost.
+const GATHERED: usize = 512 * 1024;
+
 /// How files are made and written.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
@@ -33,7 +37,7 @@ pub(super) struct Appender {
     manner: Manner,
     open: Option<Open>,
     member: Option<Member>,
-    /// A complete member that the disk did not take yet, how much of it is written, and the batches in it.
+    /// Bytes that are due to be written, how much of them is, and the batches in them.
     finished: Vec<u8>,
     written: usize,
     leases: Vec<Lease>,
@@ -95,9 +99,16 @@ impl Appender {
         self.member.get_or_insert_with(Member::new).push(bytes, lease)
     }
 
-    /// Whether the open member should be completed without a flush.
+    /// Keeps the bytes of a batch for the next write, and its lease until then.
+    pub fn gather(&mut self, bytes: &[u8], lease: Lease) {
+        self.is_used = true;
+        self.finished.extend_from_slice(bytes);
+        self.leases.push(lease);
+    }
+
+    /// Whether it is time to write without waiting for a flush.
     pub fn is_full(&self) -> bool {
-        self.member.as_ref().is_some_and(Member::is_full)
+        self.finished.len() >= GATHERED || self.member.as_ref().is_some_and(Member::is_full)
     }
 
     /// Completes the open member if it is time, or in any case with `all`, and writes what is complete.
@@ -137,6 +148,8 @@ impl Appender {
         let done = self.append(&bytes, &mut written);
         match done {
             Ok(()) => {
+                self.finished = bytes;
+                self.finished.clear();
                 self.written = 0;
                 self.leases.clear();
             }

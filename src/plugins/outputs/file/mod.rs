@@ -50,7 +50,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     let encoders = options.encoder("codec", "json_lines");
     let flush_interval = options
         .seconds("flush_interval")
-        .doc("How often gzip files are flushed, in seconds; 0 after each batch. Other files are written at once.")
+        .doc("How often what was gathered for a file is written, in seconds; 0 after each batch.")
         .default(Duration::from_secs(2));
     let gzip = options.boolean("gzip").doc("Whether to compress.").default(false);
     let create_if_deleted = options
@@ -134,8 +134,7 @@ impl Output for FileOutput {
             journal.recover();
         }
         let shared = Arc::downgrade(&self.shared);
-        // A flush that finds nothing to do costs nothing worth a setting.
-        let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
+        let flush = (self.gzip || self.gathers()).then(|| self.flush_interval.max(Duration::from_secs(1)));
         let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
         tokio::spawn(keep_house(shared, flush, stale, self.closed.clone()));
         Ok(())
@@ -220,6 +219,12 @@ impl FileOutput {
         }
     }
 
+    /// Whether batches are gathered before they are written. Not where an event's own path may turn out to be
+    /// hopeless: its batch must still be there then, to tell which event that was.
+    fn gathers(&self) -> bool {
+        !self.gzip && !self.overwrite && !self.flush_interval.is_zero() && self.target.fixed().is_some()
+    }
+
     fn is_writable(&self, path: &Path) -> bool {
         self.create_if_deleted || path.exists()
     }
@@ -227,11 +232,21 @@ impl FileOutput {
     /// Writes the events of a group, as long as it takes. The inner error is why their path can never be written.
     async fn append(&self, group: &Group, lease: &Lease, stop: &Stop) -> Result<Result<(), String>, GivenBack> {
         let mut appender = self.lock(&group.path, stop).await?;
+        if self.gathers() {
+            appender.gather(&group.bytes, lease.clone());
+            if !appender.is_full() {
+                return Ok(Ok(()));
+            }
+        }
         let mut written = 0;
         let mut tries = 0;
         let mut wait = RETRY_AFTER.0;
         loop {
-            let done = if self.gzip { appender.prepare() } else { appender.append(&group.bytes, &mut written) };
+            let done = match (self.gzip, self.gathers()) {
+                (true, _) => appender.prepare(),
+                (false, true) => appender.flush(false),
+                (false, false) => appender.append(&group.bytes, &mut written),
+            };
             let Err(error) = done else { break };
             tries += 1;
             if self.target.fixed().is_none() && is_hopeless(&error, tries) {
@@ -337,7 +352,7 @@ impl Shared {
     }
 }
 
-/// Flushes gzip files and closes idle files, until the output is closed or gone.
+/// Writes what was gathered and closes idle files, until the output is closed or gone.
 async fn keep_house(shared: Weak<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
     let mut flushes = tokio::time::interval(flush.unwrap_or(stale));
     let mut cleanups = tokio::time::interval(stale);
