@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
-use spillway::dead_letter::{DeadLetter, Reader, Start};
+pub use spillway::dead_letter::DeadLetter;
+use spillway::dead_letter::{Reader, Start};
 
 use crate::program::Said;
 
