@@ -277,12 +277,8 @@ impl FileOutput {
             if let Some(oldest) = oldest {
                 self.shared.make_room(oldest, stop).await?;
             }
-            // A pipeline that stops still writes what it can: only waiting ends.
-            let appender = tokio::select! {
-                biased;
-                appender = appender.lock_owned() => appender,
-                () = stop.cancelled() => return Err(GivenBack),
-            };
+            // Whoever holds it lets go when the pipeline stops; a batch that can be written then still is.
+            let appender = appender.lock_owned().await;
             if !appender.is_retired {
                 return Ok(appender);
             }
