@@ -124,6 +124,12 @@ impl Map {
 
     /// The place of `key`, to put a value into; null when the key is new.
     pub fn slot(&mut self, key: Text) -> &mut Value {
+        self.get_or_insert_with(key, Value::default)
+    }
+
+    /// The value of `key`; a new key comes to the end with `default()`.
+    #[inline]
+    pub fn get_or_insert_with(&mut self, key: Text, default: impl FnOnce() -> Value) -> &mut Value {
         if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
             self.index();
         }
@@ -133,12 +139,12 @@ impl Map {
         match &mut self.0 {
             Repr::Scanned(list) => {
                 let at = list.iter().position(|(k, _)| same(k, &key)).unwrap_or_else(|| {
-                    list.push((key, Value::Null));
+                    list.push((key, default()));
                     list.len() - 1
                 });
                 &mut list[at].1
             }
-            Repr::Indexed(map) => map.entry(key).or_default(),
+            Repr::Indexed(map) => map.entry(key).or_insert_with(default),
             Repr::Shared(map) => Arc::make_mut(map).slot(key),
         }
     }

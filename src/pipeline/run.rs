@@ -186,10 +186,11 @@ impl Running {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
         }
+        // An output may hold leases until it is closed, and an input saves its position once they are back.
+        close_plugins(&self.crew.plan).await;
         for slot in &mut self.ended_inputs {
             slot.input.close().await;
         }
-        close_plugins(&self.crew.plan).await;
         let dead_letters = self.crew.dead_letters.clone();
         // Sealing a segment syncs it to disk.
         let _ = tokio::task::spawn_blocking(move || close_dead_letters(&dead_letters)).await;

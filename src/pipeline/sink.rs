@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Lease;
-use crate::event::Event;
+use crate::event::EventStream;
 use crate::metrics::{PipelineMetrics, PluginMetrics};
 use crate::plugins::common::Decoration;
 use crate::queue::{Chunk, Closed, MemoryQueue};
@@ -31,12 +31,14 @@ impl InputSink {
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
     /// dealt with. Fails only when the pipeline is gone; the lease is failed then.
-    pub async fn push(&self, mut events: Vec<Event>, lease: Option<Lease>) -> Result<(), Closed> {
+    pub async fn push(&self, events: impl Into<EventStream>, lease: Option<Lease>) -> Result<(), Closed> {
+        let mut events = events.into();
         if events.is_empty() {
             return Ok(());
         }
         if !self.decoration.is_empty() {
-            events.iter_mut().for_each(|event| self.decoration.apply(event));
+            let decoration = self.decoration.clone();
+            events = events.each(move |event| decoration.apply(event));
         }
         let count = events.len() as u64;
         self.pipeline.events_in.add(count);
@@ -50,7 +52,7 @@ impl InputSink {
     }
 
     /// As [`InputSink::push`], for an input that reads on a thread of its own.
-    pub fn push_blocking(&self, events: Vec<Event>, lease: Option<Lease>) -> Result<(), Closed> {
+    pub fn push_blocking(&self, events: impl Into<EventStream>, lease: Option<Lease>) -> Result<(), Closed> {
         self.runtime.block_on(self.push(events, lease))
     }
 }

@@ -60,7 +60,8 @@ impl Crew {
     /// Works until the queue is closed and empty.
     pub fn work(&self) -> Ended {
         let mut ended = Ended::Drained;
-        while let Some(taken) = self.queue.take(self.batching.size, self.batching.delay) {
+        let mut queue = self.queue.consumer();
+        while let Some(taken) = queue.take(self.batching.size, self.batching.delay) {
             let lease = Lease::joined(taken.leases);
             let flush = taken.flush.then_some(Flush::Periodic);
             ended = self.guarded(taken.events, &lease, flush);
@@ -68,6 +69,7 @@ impl Crew {
                 break;
             }
         }
+        drop(queue);
         let last = self.at_work.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && ended == Ended::Drained {
             ended = self.guarded(Vec::new(), &Lease::unclaimed(), Some(Flush::Last));

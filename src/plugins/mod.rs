@@ -27,7 +27,7 @@ pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 pub use crate::pipeline::{Emitter, FilterBatch, InputSink, Lease, Outcome};
 pub use crate::settings::{Ecs, Secret};
 
@@ -169,6 +169,14 @@ impl Deliveries {
 pub trait Decoder: Send {
     /// Takes the next bytes of the stream, in pieces of any size. Text of the events shares the chunk.
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>);
+
+    /// As [`Decoder::decode`], for inputs that push a chunk as a whole. A decoder that can count its records without
+    /// decoding them leaves that to the workers.
+    fn decode_chunk(&mut self, chunk: HipByt<'static>) -> EventStream {
+        let mut events = Vec::new();
+        self.decode(chunk, &mut events);
+        events.into()
+    }
 
     /// Gives out what is still buffered at the end of the stream.
     fn flush(&mut self, _out: &mut Vec<Event>) {}

@@ -1,7 +1,8 @@
-//! The memory queue: bounded by events, filled in chunks by inputs, emptied in batches by workers.
+//! The memory queue: bounded by events, filled in chunks by inputs, emptied chunk by chunk by workers.
 //!
 //! A push is let in while the queue holds less than its capacity, so a chunk may pass it by its own length; that
-//! saves waking a worker for each part of a chunk. A full queue makes the input wait, which is the back-pressure.
+//! saves waking a worker for each part of a chunk. A full queue makes the input wait, which is the back-pressure. A
+//! worker takes a chunk as a whole and makes batches of it, so that decoding it holds up nobody else.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -9,19 +10,31 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use crate::pipeline::Lease;
 
 /// Events of one read of a source, and what to tell the source once they are delivered.
 pub struct Chunk {
-    events: std::vec::IntoIter<Event>,
+    events: EventStream,
     lease: Option<Lease>,
 }
 
 impl Chunk {
     /// Events with their common lease.
-    pub fn new(events: Vec<Event>, lease: Option<Lease>) -> Self {
-        Self { events: events.into_iter(), lease }
+    pub fn new(events: impl Into<EventStream>, lease: Option<Lease>) -> Self {
+        Self { events: events.into(), lease }
+    }
+
+    /// Moves events into a batch.
+    fn fill(&mut self, most: usize, batch: &mut Taken) {
+        self.events.take_into(most - batch.events.len(), &mut batch.events);
+        batch.leases.extend(if self.events.is_empty() { self.lease.take() } else { self.lease.clone() });
+    }
+
+    /// Gives the events up. Returns how many there were.
+    fn abandon(self) -> usize {
+        self.lease.iter().for_each(Lease::fail);
+        self.events.len()
     }
 }
 
@@ -57,6 +70,12 @@ pub struct MemoryQueue {
     capacity: usize,
 }
 
+/// A worker's end of the queue. It keeps the chunk that the worker is at.
+pub struct Consumer<'q> {
+    queue: &'q MemoryQueue,
+    chunk: Option<Chunk>,
+}
+
 impl MemoryQueue {
     /// A queue that blocks its inputs once it holds `capacity` events.
     pub fn new(capacity: usize) -> Self {
@@ -89,52 +108,9 @@ impl MemoryQueue {
         }
     }
 
-    /// Takes up to `most` events. Waits for the first one as long as it takes, then for each further one at most
-    /// `delay`. `None` once the queue is closed and empty.
-    pub fn take(&self, most: usize, delay: Duration) -> Option<Taken> {
-        let mut taken = Taken::default();
-        let mut state = self.state.lock();
-        loop {
-            self.drain(&mut state, most, &mut taken);
-            taken.flush |= std::mem::take(&mut state.flush_due);
-            if taken.events.len() >= most || state.closed && !taken.events.is_empty() || taken.flush {
-                break;
-            }
-            if taken.events.is_empty() {
-                if state.closed {
-                    return None;
-                }
-                self.filled.wait(&mut state);
-            } else if self.filled.wait_until(&mut state, Instant::now() + delay).timed_out() {
-                self.drain(&mut state, most, &mut taken);
-                break;
-            }
-        }
-        let left = !state.chunks.is_empty() || state.closed;
-        drop(state);
-        if left {
-            self.filled.notify_one();
-        }
-        Some(taken)
-    }
-
-    fn drain(&self, state: &mut State, most: usize, taken: &mut Taken) {
-        let before = taken.events.len();
-        while taken.events.len() < most {
-            let Some(chunk) = state.chunks.front_mut() else { break };
-            taken.events.extend(chunk.events.by_ref().take(most - taken.events.len()));
-            if chunk.events.len() == 0 {
-                taken.leases.extend(chunk.lease.take());
-                state.chunks.pop_front();
-            } else {
-                taken.leases.extend(chunk.lease.clone());
-            }
-        }
-        let was_full = state.len >= self.capacity;
-        state.len -= taken.events.len() - before;
-        if was_full && state.len < self.capacity {
-            self.room.notify_waiters();
-        }
+    /// A worker's end.
+    pub fn consumer(&self) -> Consumer<'_> {
+        Consumer { queue: self, chunk: None }
     }
 
     /// Lets one worker flush the filters with its next batch, be it empty.
@@ -156,19 +132,141 @@ impl MemoryQueue {
         state.len = 0;
         let chunks = std::mem::take(&mut state.chunks);
         drop(state);
-        for lease in chunks.iter().filter_map(|chunk| chunk.lease.as_ref()) {
-            lease.fail();
+        chunks.into_iter().map(Chunk::abandon).sum()
+    }
+
+    /// The next chunk, if there is one.
+    fn pop(&self, state: &mut State) -> Option<Chunk> {
+        let chunk = state.chunks.pop_front()?;
+        let was_full = state.len >= self.capacity;
+        state.len -= chunk.events.len();
+        if was_full && state.len < self.capacity {
+            self.room.notify_waiters();
         }
-        chunks.iter().map(|chunk| chunk.events.len()).sum()
+        Some(chunk)
+    }
+}
+
+/// What a worker finds when it needs more events.
+enum Found {
+    Chunk(Chunk),
+    Flush,
+    Nothing,
+    Closed,
+}
+
+impl Consumer<'_> {
+    /// Takes up to `most` events. Waits for the first one as long as it takes, then for each further one at most
+    /// `delay`. `None` once the queue is closed and empty.
+    pub fn take(&mut self, most: usize, delay: Duration) -> Option<Taken> {
+        let mut taken = Taken { events: Vec::with_capacity(most.min(1024)), ..Taken::default() };
+        loop {
+            if let Some(chunk) = &mut self.chunk {
+                chunk.fill(most, &mut taken);
+                if chunk.events.is_empty() {
+                    self.chunk = None;
+                }
+            }
+            if taken.events.len() >= most {
+                return Some(taken);
+            }
+            match self.find(if taken.events.is_empty() { None } else { Some(delay) }) {
+                Found::Chunk(chunk) => self.chunk = Some(chunk),
+                Found::Flush => {
+                    taken.flush = true;
+                    return Some(taken);
+                }
+                Found::Nothing => return Some(taken),
+                Found::Closed => return (!taken.events.is_empty()).then_some(taken),
+            }
+        }
     }
 
-    /// Events waiting.
-    pub fn len(&self) -> usize {
-        self.state.lock().len
+    /// The next chunk; waits for it, at most as long as `patience` allows.
+    fn find(&self, patience: Option<Duration>) -> Found {
+        let end = patience.map(|patience| Instant::now() + patience);
+        let mut state = self.queue.state.lock();
+        loop {
+            if let Some(chunk) = self.queue.pop(&mut state) {
+                return Found::Chunk(chunk);
+            }
+            if std::mem::take(&mut state.flush_due) {
+                return Found::Flush;
+            }
+            if state.closed {
+                return Found::Closed;
+            }
+            match end {
+                None => self.queue.filled.wait(&mut state),
+                Some(end) if self.queue.filled.wait_until(&mut state, end).timed_out() => {
+                    return self.queue.pop(&mut state).map_or(Found::Nothing, Found::Chunk);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// A worker that ends in the middle of a chunk gives the rest of it up.
+impl Drop for Consumer<'_> {
+    fn drop(&mut self) {
+        if let Some(left) = self.chunk.take().map(Chunk::abandon).filter(|left| *left > 0) {
+            tracing::warn!(target: "logstash.javapipeline", count = left,
+                "a worker ended with events that it had not begun with; sources that can replay send them again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(1);
+
+    fn events(count: usize) -> Vec<Event> {
+        (0..count).map(|_| Event::new()).collect()
     }
 
-    /// Whether no event is waiting.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    #[tokio::test]
+    async fn a_chunk_is_handed_out_in_batches_and_its_lease_comes_back_with_the_last_one() {
+        let queue = MemoryQueue::new(10);
+        let (returned, mut seen) = tokio::sync::oneshot::channel();
+        let lease = Lease::new(move |ok| drop(returned.send(ok)));
+        queue.push(Chunk::new(events(5), Some(lease))).await.unwrap();
+        queue.close();
+        let mut consumer = queue.consumer();
+        let mut taken = Vec::new();
+        while let Some(batch) = consumer.take(2, DELAY) {
+            taken.push(batch.events.len());
+            assert!(taken.len() == 3 || seen.try_recv().is_err());
+        }
+        assert_eq!(taken, [2, 2, 1]);
+        assert_eq!(seen.await, Ok(true));
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_makes_its_input_wait() {
+        let queue = std::sync::Arc::new(MemoryQueue::new(3));
+        queue.push(Chunk::new(events(4), None)).await.unwrap();
+        let waiting = tokio::spawn({
+            let queue = queue.clone();
+            async move { queue.push(Chunk::new(events(1), None)).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        assert_eq!(queue.consumer().take(4, DELAY).map(|batch| batch.events.len()), Some(4));
+        waiting.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_worker_leaves_in_the_middle_of_a_chunk_is_not_acknowledged() {
+        let queue = MemoryQueue::new(10);
+        let (returned, seen) = tokio::sync::oneshot::channel();
+        let lease = Lease::new(move |ok| drop(returned.send(ok)));
+        queue.push(Chunk::new(events(5), Some(lease))).await.unwrap();
+        let mut consumer = queue.consumer();
+        drop(consumer.take(2, DELAY));
+        drop(consumer);
+        assert_eq!(seen.await, Ok(false));
     }
 }

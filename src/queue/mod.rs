@@ -2,4 +2,4 @@
 
 mod memory;
 
-pub use memory::{Chunk, Closed, MemoryQueue, Taken};
+pub use memory::{Chunk, Closed, Consumer, MemoryQueue, Taken};

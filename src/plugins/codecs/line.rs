@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 use super::lines::{LONGEST_LINE, Line, Lines};
 use super::message::MessageEvents;
 use super::plain_text::PlainText;
-use crate::event::{Event, Timestamp};
+use crate::event::{Event, EventStream, Timestamp};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
 
 /// The plugin.
@@ -60,6 +60,14 @@ impl Decoder for LineDecoder {
         let now = Timestamp::now();
         let messages = self.messages;
         self.lines.cut(&chunk, |line| out.push(event(messages, line, now)));
+    }
+
+    fn decode_chunk(&mut self, chunk: HipByt<'static>) -> EventStream {
+        let now = Timestamp::now();
+        let messages = self.messages;
+        let (first, whole) = self.lines.split(&chunk);
+        let count = usize::from(first.is_some()) + whole.number();
+        EventStream::lazy(first.into_iter().chain(whole).map(move |line| event(messages, line, now)), count)
     }
 
     fn flush(&mut self, out: &mut Vec<Event>) {

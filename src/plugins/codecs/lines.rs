@@ -4,7 +4,7 @@ use hipstr::HipByt;
 use memchr::memmem::Finder;
 
 use super::charset::Charset;
-use crate::event::Text;
+use crate::event::{Text, piece};
 
 /// Longest line; the limit that the `json_lines` codec of Logstash has. It bounds what a sender without line ends can
 /// make this process hold.
@@ -39,19 +39,42 @@ impl Lines {
 
     /// Hands out every line that ends in this chunk.
     pub fn cut(&mut self, chunk: &HipByt<'static>, mut line: impl FnMut(Line)) {
+        let (first, whole) = self.split(chunk);
+        first.into_iter().chain(whole).for_each(&mut line);
+    }
+
+    /// The line that a former chunk began, if this one ends it, and all whole lines of this chunk, which are cut when
+    /// they are asked for.
+    pub fn split(&mut self, chunk: &HipByt<'static>) -> (Option<Line>, WholeLines) {
         let length = self.delimiter.needle().len();
         let mut start = 0;
+        let mut first = None;
         if !self.unfinished.is_empty() || self.head.is_some() {
-            let Some(end) = self.end_of_open_line(chunk) else { return self.keep(chunk) };
+            let Some(end) = self.end_of_open_line(chunk) else {
+                self.keep(chunk);
+                return (None, self.whole(HipByt::new()));
+            };
             self.unfinished.extend_from_slice(chunk.get(..end).unwrap_or_default());
             self.unfinished.truncate(self.unfinished.len() - length);
             self.bound();
-            line(self.take());
+            first = Some(self.take());
             start = end;
         }
         let end = self.delimiter_rfind(chunk.get(start..).unwrap_or_default()).map_or(start, |at| start + at + length);
-        self.cut_whole(&chunk.slice(start..end), &mut line);
         self.keep(chunk.get(end..).unwrap_or_default());
+        (first, self.whole(chunk.slice(start..end)))
+    }
+
+    fn whole(&self, bytes: HipByt<'static>) -> WholeLines {
+        let text = self.charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
+        WholeLines {
+            bytes,
+            text,
+            at: 0,
+            delimiter: self.delimiter.clone(),
+            charset: self.charset,
+            longest: self.longest,
+        }
     }
 
     /// Where the last delimiter starts.
@@ -60,26 +83,6 @@ impl Lines {
             [only] => memchr::memrchr(*only, bytes),
             needle => memchr::memmem::rfind(bytes, needle),
         }
-    }
-
-    /// Cuts bytes that end with a delimiter. Their UTF-8 is checked all at once; only when it is not whole, each line
-    /// is looked at alone.
-    fn cut_whole(&self, bytes: &HipByt<'static>, line: &mut impl FnMut(Line)) {
-        let text = self.charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
-        let length = self.delimiter.needle().len();
-        let mut from = 0;
-        for end in self.delimiter.find_iter(bytes) {
-            line(match &text {
-                _ if end - from > self.longest => self.too_long(bytes.get(from..end).unwrap_or_default()),
-                Some(text) => Line::Whole(crate::event::piece(text, from..end)),
-                None => Line::Whole(self.charset.text(bytes.slice(from..end))),
-            });
-            from = end + length;
-        }
-    }
-
-    fn too_long(&self, line: &[u8]) -> Line {
-        Line::TooLong(self.charset.text(head_of(line)))
     }
 
     /// What is left at the end of the stream.
@@ -122,6 +125,49 @@ impl Lines {
             Some(head) => Line::TooLong(self.charset.text(head)),
             None => Line::Whole(self.charset.text(HipByt::from(unfinished))),
         }
+    }
+}
+
+/// Lines of a piece that ends with a delimiter. Its UTF-8 is checked all at once; only when it is not whole, each line
+/// is looked at alone.
+pub(super) struct WholeLines {
+    bytes: HipByt<'static>,
+    text: Option<Text>,
+    at: usize,
+    delimiter: Finder<'static>,
+    charset: Charset,
+    longest: usize,
+}
+
+impl WholeLines {
+    /// How many lines there are.
+    pub fn number(&self) -> usize {
+        match self.delimiter.needle() {
+            [only] => memchr::memchr_iter(*only, &self.bytes).count(),
+            _ => self.delimiter.find_iter(&self.bytes).count(),
+        }
+    }
+}
+
+impl Iterator for WholeLines {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        let start = self.at;
+        let rest = self.bytes.get(start..)?;
+        let length = match self.delimiter.needle() {
+            [only] => memchr::memchr(*only, rest)?,
+            _ => self.delimiter.find(rest)?,
+        };
+        self.at = start + length + self.delimiter.needle().len();
+        let range = start..start + length;
+        Some(match &self.text {
+            _ if length > self.longest => {
+                Line::TooLong(self.charset.text(head_of(rest.get(..length).unwrap_or_default())))
+            }
+            Some(text) => Line::Whole(piece(text, range)),
+            None => Line::Whole(self.charset.text(self.bytes.slice(range))),
+        })
     }
 }
 

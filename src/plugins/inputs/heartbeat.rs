@@ -91,7 +91,7 @@ impl Input for Heartbeat {
         while self.count.is_none_or(|count| beat < count) {
             let started = Instant::now();
             beat += 1;
-            let events = (0..self.threads).map(|_| self.event(beat)).collect();
+            let events: Vec<Event> = (0..self.threads).map(|_| self.event(beat)).collect();
             if sink.push(events, None).await.is_err() {
                 return Ok(());
             }

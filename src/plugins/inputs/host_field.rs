@@ -27,14 +27,12 @@ impl HostField {
 
     /// Sets the field if the event does not have it.
     pub fn set_if_absent(&self, event: &mut Event) {
-        match event.fields_mut().get_mut("host") {
-            None => {
-                event.fields_mut().insert(Text::borrowed("host"), self.value.clone());
-            }
-            Some(Value::Map(host)) if !self.ecs.is_disabled() && !host.contains_key(self.key) => {
-                host.insert(Text::borrowed(self.key), self.name.clone());
-            }
-            Some(_) => {}
+        let slot = event.fields_mut().get_or_insert_with(Text::borrowed("host"), || self.value.clone());
+        if let Value::Map(host) = slot
+            && !self.ecs.is_disabled()
+            && !host.contains_key(self.key)
+        {
+            host.insert(Text::borrowed(self.key), self.name.clone());
         }
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use hipstr::HipByt;
 
 use super::host_field::HostField;
-use crate::event::Event;
+use crate::event::EventStream;
 use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
 use crate::queue::Closed;
 
@@ -67,8 +67,7 @@ impl Chunks {
             match rustix::io::read(&stdin, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(0) => break,
                 Ok(_) => {
-                    let mut events = Vec::with_capacity(chunk.len() / 128);
-                    self.decoder.decode(HipByt::from(chunk), &mut events);
+                    let events = self.decoder.decode_chunk(HipByt::from(chunk));
                     if self.push(events).is_err() {
                         return Ok(());
                     }
@@ -80,12 +79,12 @@ impl Chunks {
         let mut events = Vec::new();
         self.decoder.flush(&mut events);
         // The pipeline takes what is left, or has gone.
-        let _ = self.push(events);
+        let _ = self.push(events.into());
         Ok(())
     }
 
-    fn push(&self, mut events: Vec<Event>) -> Result<(), Closed> {
-        events.iter_mut().for_each(|event| self.host.set_if_absent(event));
-        self.sink.push_blocking(events, None)
+    fn push(&self, events: EventStream) -> Result<(), Closed> {
+        let host = self.host.clone();
+        self.sink.push_blocking(events.each(move |event| host.set_if_absent(event)), None)
     }
 }
