@@ -1,31 +1,36 @@
 //! `file`: appends events to files whose names may depend on the event.
 //!
-//! All events of a batch that go to one file are written with one system call, so that lines are whole whatever
-//! happens. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
+//! All events of a batch that go to one file are written with one system call. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
 //! dead letter queue.
 
 mod appender;
+mod journal;
 mod member;
 mod open_files;
 mod permissions;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use self::appender::{Appender, Manner};
+use self::journal::Journal;
 use self::open_files::{OpenFiles, SharedAppender};
 use self::target::Target;
 use crate::event::Event;
 use crate::plugins::{
-    Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
+    Context, Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError,
+    Stop,
 };
 
 /// The plugin.
@@ -66,11 +71,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         .seconds("stale_cleanup_interval")
         .doc("How often files that were not used since the last time are closed, in seconds.")
         .default(Duration::from_secs(10));
-    let manner = Manner { gzip, overwrite, file_mode, dir_mode };
+    let delimiter = encoders.delimiter().filter(|_| !gzip && !overwrite);
+    let journal = delimiter.map(|delimiter| Arc::new(Journal::new(journal_path(options.context()), delimiter)));
+    let manner = Manner { gzip, overwrite, file_mode, dir_mode, journal: journal.clone() };
     Box::new(FileOutput {
         shared: Arc::new(Shared { files: OpenFiles::new(manner), logged: Mutex::new(None) }),
         target,
         encoders,
+        journal,
         gzip,
         overwrite,
         create_if_deleted,
@@ -81,10 +89,19 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     })
 }
 
+/// One for each output: its id stays the same across restarts.
+fn journal_path(context: &Context) -> PathBuf {
+    let id = Sha256::digest(format!("{}\0{}", context.pipeline_id, context.plugin_id));
+    let name: String = id.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    context.path_data.join("plugins/outputs/file").join(name)
+}
+
 struct FileOutput {
     shared: Arc<Shared>,
     target: Target,
     encoders: Encoders,
+    /// Where files of whole lines are noted while they are open.
+    journal: Option<Arc<Journal>>,
     gzip: bool,
     overwrite: bool,
     create_if_deleted: bool,
@@ -113,7 +130,10 @@ struct Group {
 #[async_trait]
 impl Output for FileOutput {
     async fn register(&self, _: &Stop) -> Result<(), PluginError> {
-        let shared = self.shared.clone();
+        if let Some(journal) = &self.journal {
+            journal.recover();
+        }
+        let shared = Arc::downgrade(&self.shared);
         // A flush that finds nothing to do costs nothing worth a setting.
         let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
         let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
@@ -139,6 +159,9 @@ impl Output for FileOutput {
         self.closed.cancel();
         for appender in self.shared.files.all() {
             self.shared.close(&mut *appender.lock().await).await;
+        }
+        if let Some(journal) = &self.journal {
+            journal.clear();
         }
     }
 }
@@ -239,7 +262,9 @@ impl FileOutput {
             if let Some(oldest) = oldest {
                 self.shared.make_room(oldest, stop).await?;
             }
+            // A pipeline that stops still writes what it can: only waiting ends.
             let appender = tokio::select! {
+                biased;
                 appender = appender.lock_owned() => appender,
                 () = stop.cancelled() => return Err(GivenBack),
             };
@@ -312,15 +337,21 @@ impl Shared {
     }
 }
 
-/// Flushes gzip files and closes idle files, until the output is closed.
-async fn keep_house(shared: Arc<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
+/// Flushes gzip files and closes idle files, until the output is closed or gone.
+async fn keep_house(shared: Weak<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
     let mut flushes = tokio::time::interval(flush.unwrap_or(stale));
     let mut cleanups = tokio::time::interval(stale);
     loop {
-        tokio::select! {
+        let is_flush = tokio::select! {
             () = closed.cancelled() => return,
-            _ = flushes.tick(), if flush.is_some() => shared.flush().await,
-            _ = cleanups.tick() => shared.close_idle().await,
+            _ = flushes.tick(), if flush.is_some() => true,
+            _ = cleanups.tick() => false,
+        };
+        let Some(shared) = shared.upgrade() else { return };
+        if is_flush {
+            shared.flush().await;
+        } else {
+            shared.close_idle().await;
         }
     }
 }
