@@ -1,6 +1,6 @@
 //! Tests of pipelines: given events, a configuration, expected events.
 //!
-//! [`file`] reads case files and [`case`] what one case says. A [`Runner`] puts the given events through the filters
+//! [`mod@file`] reads case files and [`case`] what one case says. A [`Runner`] puts the given events through the filters
 //! of the case's configuration; inputs and outputs are built, but never open anything. What comes out is held
 //! against what is expected in [`compare`], and [`report`] prints what differs.
 
