@@ -3,6 +3,7 @@
 //! Everything here is plain data. No plugin, file or thread is known below this room; the configuration
 //! language, the queues and the plugins are built on it.
 
+mod bytes;
 mod decimal;
 mod field_name;
 mod fields;
@@ -12,11 +13,13 @@ mod record;
 mod reference;
 mod stream;
 mod template;
+mod text;
 pub mod text_form;
 pub mod time_format;
 mod timestamp;
 mod value;
 
+pub use bytes::Bytes;
 pub use decimal::Decimal;
 pub use field_name::FieldName;
 pub use fields::{FieldError, METADATA, TAGS, TIMESTAMP, VERSION};
@@ -25,16 +28,6 @@ pub use record::Event;
 pub use reference::{EscapeStyle, FieldRef, ReferenceError, Root, Segment};
 pub use stream::EventStream;
 pub use template::{Template, TemplateError};
+pub use text::{NotUtf8, Text};
 pub use timestamp::Timestamp;
 pub use value::Value;
-
-/// Text of an event: 23 bytes inline, anything longer shared and sliced without a copy.
-///
-/// Chosen by measurement, see `benches/event_model.rs`.
-pub type Text = hipstr::HipStr<'static>;
-
-/// A piece of a text, shared when it is long. Empty when the range does not lie on character borders.
-pub fn piece(text: &Text, range: std::ops::Range<usize>) -> Text {
-    let Some(piece) = text.get(range) else { return Text::new() };
-    if piece.len() <= Text::inline_capacity() { Text::from(piece) } else { text.slice_ref(piece) }
-}

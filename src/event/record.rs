@@ -40,16 +40,17 @@ impl Event {
         out.push(Self { fields: Map::with_capacity(6), metadata: Map::new(), cancelled: false });
         let Some(event) = out.last_mut() else { return };
         let fields = &mut event.fields;
-        if keep_original {
-            let original = fields.add(Text::borrowed("event"));
-            *original = Value::Map(Map::with_capacity(1));
-            if let Value::Map(map) = original {
-                *map.add(Text::borrowed("original")) = Value::String(message.clone());
-            }
-        }
+        let original = if keep_original { message.clone() } else { Text::new() };
         *fields.add(Text::borrowed("message")) = Value::String(message);
         *fields.add(Text::borrowed(TIMESTAMP)) = Value::Timestamp(timestamp);
         *fields.add(Text::borrowed(VERSION)) = Value::literal("1");
+        if keep_original {
+            let slot = fields.add(Text::borrowed("event"));
+            *slot = Value::Map(Map::with_capacity(1));
+            if let Value::Map(map) = slot {
+                *map.add(Text::borrowed("original")) = Value::String(original);
+            }
+        }
     }
 
     /// An event made of decoded data. `@metadata` is moved out, `@timestamp`, `@version` and `tags` are put right:

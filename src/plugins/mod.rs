@@ -20,14 +20,13 @@ pub(crate) mod testing;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hipstr::HipByt;
 
 pub use context::Context;
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 
-use crate::event::{Event, EventStream};
+use crate::event::{Bytes, Event, EventStream};
 pub use crate::pipeline::{Emitter, FilterBatch, InputSink, Lease, Outcome};
 pub use crate::settings::{Ecs, Secret};
 
@@ -168,11 +167,11 @@ impl Deliveries {
 /// Bytes of one stream (a connection, a file) to events.
 pub trait Decoder: Send {
     /// Takes the next bytes of the stream, in pieces of any size. Text of the events shares the chunk.
-    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>);
+    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>);
 
     /// As [`Decoder::decode`], for inputs that push a chunk as a whole. A decoder that can count its records without
     /// decoding them leaves that to the workers.
-    fn decode_chunk(&mut self, chunk: HipByt<'static>) -> EventStream {
+    fn decode_chunk(&mut self, chunk: Bytes) -> EventStream {
         let mut events = Vec::new();
         self.decode(chunk, &mut events);
         events.into()
@@ -221,7 +220,7 @@ impl Decoders {
     pub(crate) fn none() -> Self {
         struct Nothing;
         impl Decoder for Nothing {
-            fn decode(&mut self, _: HipByt<'static>, _: &mut Vec<Event>) {}
+            fn decode(&mut self, _: Bytes, _: &mut Vec<Event>) {}
         }
         Self::new(|| Nothing)
     }

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use hipstr::HipByt;
-
 use super::{Codec, Context, DeadLetterQueue, DeadLetters, Ecs, Options, OutputBatch, Stop, registry};
 use crate::config::ast::{Config, LiteralKind};
 use crate::config::diagnostic::{Diagnostics, Level};
 use crate::config::source::Sources;
 use crate::event::json::{Numbers, Reader};
-use crate::event::{EscapeStyle, Event, Text, Value};
+use crate::event::{Bytes, EscapeStyle, Event, Text, Value};
 use crate::metrics::PipelineMetrics;
 use crate::pipeline::{Compiled, Environment, Filtering, Lease, compile};
 
@@ -107,7 +105,7 @@ pub(crate) fn decoded(text: &str, chunks: &[&[u8]]) -> Vec<Event> {
     let mut decoder = codec.decoders.expect("a codec that reads").create();
     let mut events = Vec::new();
     for chunk in chunks {
-        decoder.decode(HipByt::from(chunk.to_vec()), &mut events);
+        decoder.decode(Bytes::from(chunk.to_vec()), &mut events);
     }
     decoder.flush(&mut events);
     events

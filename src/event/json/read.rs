@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::event::{Decimal, Map, Text, Value, piece};
+use crate::event::{Decimal, Map, Text, Value};
 
 /// Deepest nesting of lists and objects; the limit that Logstash's parser has.
 const DEEPEST: usize = 1000;
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
     /// A piece of the text, shared when it is long. Ends stand next to ASCII bytes, so they are character borders.
     fn slice(&self, start: usize, end: usize) -> Text {
-        piece(self.text, start..end)
+        self.text.piece(start..end)
     }
 
     fn escaped_string(&mut self, start: usize) -> Result<Text, JsonError> {

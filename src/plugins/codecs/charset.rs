@@ -4,9 +4,8 @@
 //! bytes of another set that mean nothing become U+FFFD.
 
 use encoding_rs::Encoding;
-use hipstr::HipByt;
 
-use crate::event::{Text, text_form};
+use crate::event::{Bytes, Text, text_form};
 use crate::plugins::Options;
 
 /// A character set of the `charset` option.
@@ -41,11 +40,11 @@ impl Charset {
     }
 
     /// All of `bytes` as text.
-    pub fn text(self, bytes: HipByt<'static>) -> Text {
+    pub fn text(self, bytes: Bytes) -> Text {
         match self {
             Self::Utf8 => match Text::from_utf8(bytes) {
                 Ok(text) => text,
-                Err(error) => escaped(error.as_bytes()),
+                Err(error) => escaped(&error.0),
             },
             Self::Ascii => {
                 let ascii = |&b: &u8| if b < 0x80 { char::from(b) } else { char::REPLACEMENT_CHARACTER };

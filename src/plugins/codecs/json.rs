@@ -1,11 +1,9 @@
 //! `json`: a chunk is one object, or a list of objects.
 
-use hipstr::HipByt;
-
 use super::charset::Charset;
 use super::message;
 use crate::event::json::{Numbers, Reader};
-use crate::event::{Event, FieldRef, Map, Text, Timestamp, Value};
+use crate::event::{Bytes, Event, FieldRef, Map, Text, Timestamp, Value};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
 
 /// The plugin.
@@ -93,7 +91,7 @@ struct JsonDecoder {
 }
 
 impl Decoder for JsonDecoder {
-    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
         let text = self.documents.charset.text(chunk);
         let first = out.len();
         let decoded = self.documents.decode(&text, out);

@@ -1,12 +1,11 @@
 //! `json_lines`: one JSON document in each line.
 
-use hipstr::HipByt;
 use memchr::memmem::Finder;
 
 use super::json::Documents;
 use super::line::delimiter;
 use super::lines::{LONGEST_LINE, Line, Lines};
-use crate::event::{Event, Timestamp};
+use crate::event::{Bytes, Event, Timestamp};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
 
 /// The plugin.
@@ -56,7 +55,7 @@ fn decode(documents: &Documents, line: Line, out: &mut Vec<Event>) {
 }
 
 impl Decoder for JsonLinesDecoder {
-    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
         let Self { lines, documents } = self;
         lines.cut(&chunk, |line| decode(documents, line, out));
     }

@@ -1,12 +1,11 @@
 //! `line`: one event for each line, one line for each event.
 
-use hipstr::HipByt;
 use memchr::memmem::Finder;
 
 use super::lines::{LONGEST_LINE, Line, Lines};
 use super::message::MessageEvents;
 use super::plain_text::PlainText;
-use crate::event::{Event, EventStream, Timestamp};
+use crate::event::{Bytes, Event, EventStream, Timestamp};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
 
 /// The plugin.
@@ -56,13 +55,13 @@ fn push_event(messages: MessageEvents, line: Line, now: Timestamp, out: &mut Vec
 }
 
 impl Decoder for LineDecoder {
-    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
         let now = Timestamp::now();
         let messages = self.messages;
         self.lines.cut(&chunk, |line| push_event(messages, line, now, out));
     }
 
-    fn decode_chunk(&mut self, chunk: HipByt<'static>) -> EventStream {
+    fn decode_chunk(&mut self, chunk: Bytes) -> EventStream {
         let now = Timestamp::now();
         let messages = self.messages;
         let (mut first, mut whole) = self.lines.split(&chunk);

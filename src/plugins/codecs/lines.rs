@@ -1,10 +1,9 @@
 //! Cutting a stream of bytes into lines of text.
 
-use hipstr::HipByt;
 use memchr::memmem::Finder;
 
 use super::charset::Charset;
-use crate::event::{Text, piece};
+use crate::event::{Bytes, Text};
 
 /// Longest line; the limit that the `json_lines` codec of Logstash has. It bounds what a sender without line ends can
 /// make this process hold.
@@ -28,7 +27,7 @@ pub(super) struct Lines {
     unfinished: Vec<u8>,
     /// The beginning of the open line once it is too long. `unfinished` then holds only what may be the first part of
     /// its delimiter.
-    head: Option<HipByt<'static>>,
+    head: Option<Bytes>,
 }
 
 impl Lines {
@@ -38,21 +37,21 @@ impl Lines {
     }
 
     /// Hands out every line that ends in this chunk.
-    pub fn cut(&mut self, chunk: &HipByt<'static>, mut line: impl FnMut(Line)) {
+    pub fn cut(&mut self, chunk: &Bytes, mut line: impl FnMut(Line)) {
         let (first, whole) = self.split(chunk);
         first.into_iter().chain(whole).for_each(&mut line);
     }
 
     /// The line that a former chunk began, if this one ends it, and all whole lines of this chunk, which are cut when
     /// they are asked for.
-    pub fn split(&mut self, chunk: &HipByt<'static>) -> (Option<Line>, WholeLines) {
+    pub fn split(&mut self, chunk: &Bytes) -> (Option<Line>, WholeLines) {
         let length = self.delimiter.needle().len();
         let mut start = 0;
         let mut first = None;
         if !self.unfinished.is_empty() || self.head.is_some() {
             let Some(end) = self.end_of_open_line(chunk) else {
                 self.keep(chunk);
-                return (None, self.whole(HipByt::new()));
+                return (None, self.whole(Bytes::new()));
             };
             self.unfinished.extend_from_slice(chunk.get(..end).unwrap_or_default());
             self.unfinished.truncate(self.unfinished.len() - length);
@@ -62,10 +61,10 @@ impl Lines {
         }
         let end = self.delimiter_rfind(chunk.get(start..).unwrap_or_default()).map_or(start, |at| start + at + length);
         self.keep(chunk.get(end..).unwrap_or_default());
-        (first, self.whole(chunk.slice(start..end)))
+        (first, self.whole(chunk.slice(start..end).unwrap_or_default()))
     }
 
-    fn whole(&self, bytes: HipByt<'static>) -> WholeLines {
+    fn whole(&self, bytes: Bytes) -> WholeLines {
         let text = self.charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
         WholeLines {
             bytes,
@@ -123,7 +122,7 @@ impl Lines {
         let unfinished = std::mem::take(&mut self.unfinished);
         match self.head.take() {
             Some(head) => Line::TooLong(self.charset.text(head)),
-            None => Line::Whole(self.charset.text(HipByt::from(unfinished))),
+            None => Line::Whole(self.charset.text(Bytes::from(unfinished))),
         }
     }
 }
@@ -131,7 +130,7 @@ impl Lines {
 /// Lines of a piece that ends with a delimiter. Its UTF-8 is checked all at once; only when it is not whole, each line
 /// is looked at alone.
 pub(super) struct WholeLines {
-    bytes: HipByt<'static>,
+    bytes: Bytes,
     text: Option<Text>,
     at: usize,
     delimiter: Finder<'static>,
@@ -165,8 +164,8 @@ impl Iterator for WholeLines {
             _ if length > self.longest => {
                 Line::TooLong(self.charset.text(head_of(rest.get(..length).unwrap_or_default())))
             }
-            Some(text) => Line::Whole(piece(text, range)),
-            None => Line::Whole(self.charset.text(self.bytes.slice(range))),
+            Some(text) => Line::Whole(text.piece(range)),
+            None => Line::Whole(self.charset.text(self.bytes.slice(range).unwrap_or_default())),
         })
     }
 }
@@ -176,13 +175,13 @@ fn last(bytes: &[u8], count: usize) -> &[u8] {
 }
 
 /// The first bytes of a line, up to a character border.
-fn head_of(line: &[u8]) -> HipByt<'static> {
+fn head_of(line: &[u8]) -> Bytes {
     let head = line.get(..HEAD).unwrap_or(line);
     let end = match std::str::from_utf8(head) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         _ => head.len(),
     };
-    HipByt::from(head.get(..end).unwrap_or_default())
+    Bytes::from(head.get(..end).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -199,7 +198,7 @@ mod tests {
             });
         };
         for chunk in chunks {
-            lines.cut(&HipByt::from(chunk.as_bytes()), &mut push);
+            lines.cut(&Bytes::from(chunk.as_bytes()), &mut push);
         }
         lines.rest().into_iter().for_each(&mut push);
         out

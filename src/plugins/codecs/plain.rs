@@ -1,10 +1,8 @@
 //! `plain`: every chunk is one event, and nothing stands between events.
 
-use hipstr::HipByt;
-
 use super::message::MessageEvents;
 use super::plain_text::PlainText;
-use crate::event::{Event, Timestamp};
+use crate::event::{Bytes, Event, Timestamp};
 use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
 
 /// The plugin.
@@ -22,7 +20,7 @@ fn build(options: &mut Options<'_>) -> Codec {
 struct PlainDecoder(MessageEvents);
 
 impl Decoder for PlainDecoder {
-    fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
+    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
         self.0.push_event(self.0.charset().text(chunk), Timestamp::now(), out);
     }
 }

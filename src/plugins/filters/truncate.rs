@@ -62,7 +62,7 @@ fn cut_text(text: &mut Text, most: usize) -> bool {
     if text.len() <= most {
         return false;
     }
-    *text = text.try_slice(..text.floor_char_boundary(most)).unwrap_or_default();
+    *text = text.piece(0..text.floor_char_boundary(most));
     true
 }
 

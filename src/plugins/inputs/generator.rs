@@ -1,10 +1,9 @@
 //! `generator`: the same lines over and over, for tests and measurements.
 
 use async_trait::async_trait;
-use hipstr::HipByt;
 
 use super::host_field::HostField;
-use crate::event::{Event, Map, Text, Value};
+use crate::event::{Bytes, Event, Map, Text, Value};
 use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
 
 /// The plugin.
@@ -15,7 +14,7 @@ const CHUNK: usize = 500;
 
 struct Generator {
     decoders: Decoders,
-    lines: Vec<HipByt<'static>>,
+    lines: Vec<Bytes>,
     /// Whether the line is read from standard input before the start.
     from_stdin: bool,
     /// Rounds over the lines; endless when `None`.
@@ -39,7 +38,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let lines = lines.unwrap_or_else(|| vec![message]);
     Box::new(Generator {
         decoders,
-        lines: lines.into_iter().map(|line| HipByt::from(line.into_bytes())).collect(),
+        lines: lines.into_iter().map(|line| Bytes::from(line.into_bytes())).collect(),
         from_stdin,
         rounds: (count > 0).then_some(count),
         threads,
@@ -64,7 +63,7 @@ impl Input for Generator {
             let mut line = String::new();
             let read = tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut line).map(|_| line)).await;
             let line = read.map_err(PluginError::new)?.map_err(PluginError::new)?;
-            self.lines = vec![HipByt::from(line.trim_end_matches(['\n', '\r']).as_bytes())];
+            self.lines = vec![Bytes::from(line.trim_end_matches(['\n', '\r']).as_bytes())];
         }
         Ok(())
     }

@@ -3,10 +3,9 @@
 use std::io::IsTerminal;
 
 use async_trait::async_trait;
-use hipstr::HipByt;
 
 use super::host_field::HostField;
-use crate::event::EventStream;
+use crate::event::{Bytes, EventStream};
 use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
 use crate::queue::Closed;
 
@@ -67,7 +66,7 @@ impl Chunks {
             match rustix::io::read(&stdin, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(0) => break,
                 Ok(_) => {
-                    let events = self.decoder.decode_chunk(HipByt::from(chunk));
+                    let events = self.decoder.decode_chunk(Bytes::from(chunk));
                     if self.push(events).is_err() {
                         return Ok(());
                     }

@@ -25,7 +25,7 @@ pub(super) fn uppercase(text: &Text) -> Option<Text> {
     if !text.is_ascii() {
         return Some(Text::from(text.as_str().to_uppercase()));
     }
-    text.bytes().any(|b| b.is_ascii_lowercase()).then(|| text.to_ascii_uppercase())
+    text.bytes().any(|b| b.is_ascii_lowercase()).then(|| Text::from(text.to_ascii_uppercase()))
 }
 
 /// Lower case, letter by letter: a sigma at the end of a word is none of its own, unlike in Rust.
@@ -33,7 +33,7 @@ pub(super) fn lowercase(text: &Text) -> Option<Text> {
     if !text.is_ascii() {
         return Some(Text::from(text.chars().flat_map(char::to_lowercase).collect::<String>()));
     }
-    text.bytes().any(|b| b.is_ascii_uppercase()).then(|| text.to_ascii_lowercase())
+    text.bytes().any(|b| b.is_ascii_uppercase()).then(|| Text::from(text.to_ascii_lowercase()))
 }
 
 /// Title case for the first letter, lower case for the others.
@@ -69,13 +69,13 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// Without white space at both ends.
 pub(super) fn strip(text: &Text) -> Text {
-    text.try_slice_ref(text.as_str().trim_matches(is_blank)).unwrap_or_default()
+    text.part(text.trim_matches(is_blank))
 }
 
 /// Ruby's `split` with a text: empty parts at the end are dropped. A blank stands for any run of white space, the
 /// empty text for the border between characters.
 pub(super) fn split(text: &Text, separator: &str) -> Vec<Value> {
-    let shared = |part: &str| Value::String(text.try_slice_ref(part).unwrap_or_default());
+    let shared = |part: &str| Value::String(text.part(part));
     match separator {
         "" => text.char_indices().filter_map(|(at, c)| text.get(at..at + c.len_utf8())).map(shared).collect(),
         " " => text.as_str().split(is_blank).filter(|part| !part.is_empty()).map(shared).collect(),

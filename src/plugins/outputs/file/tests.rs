@@ -24,7 +24,10 @@ struct Fixture {
 impl Fixture {
     async fn new(path: &str, options: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let compiled = compiled(&config(&folder, path, options)).unwrap();
+        // What these tests look at is there after each batch.
+        let at_once =
+            if options.contains("flush_interval") || options.contains("gzip") { "" } else { "flush_interval => 0" };
+        let compiled = compiled(&config(&folder, path, &format!("{options} {at_once}"))).unwrap();
         let fixture = Self { folder, compiled, stop: Stop::new() };
         fixture.compiled.plan.outputs[0].output.register(&fixture.stop).await.unwrap();
         fixture
@@ -99,6 +102,26 @@ async fn a_path_may_depend_on_the_event_but_not_leave_its_folder() {
             ("out/%{app}-2020.log", "6\n"),
         ])
     );
+}
+
+#[tokio::test]
+async fn batches_are_gathered_and_not_acknowledged_before_they_are_written() {
+    let output = Fixture::new("out", &format!("{LINE} flush_interval => 60")).await;
+    let (returned, mut seen) = tokio::sync::oneshot::channel();
+    let lease = Lease::new(move |ok| {
+        let _ = returned.send(ok);
+    });
+    output.write(&[r#"{"m":"first"}"#], &lease).await;
+    drop(lease);
+    assert_eq!(output.files(), expected(&[]));
+    assert!(seen.try_recv().is_err());
+    // One that fills the buffer takes the earlier one along.
+    output.write(&[&format!(r#"{{"m":"{}"}}"#, "x".repeat(600_000))], &Lease::unclaimed()).await;
+    assert_eq!(seen.await, Ok(true));
+    assert!(output.files()["out"].starts_with("first\nxxx"));
+    output.write(&[r#"{"m":"last"}"#], &Lease::unclaimed()).await;
+    output.close().await;
+    assert!(output.files()["out"].ends_with("x\nlast\n"));
 }
 
 #[tokio::test]
@@ -202,7 +225,8 @@ async fn gzip_that_never_reached_the_disk_is_not_acknowledged() {
 #[tokio::test]
 async fn a_full_disk_delays_a_batch_and_a_stop_gives_it_back() {
     // The device that is always full.
-    let compiled = compiled(&format!(r#"output {{ file {{ path => "/dev/full" {LINE} }} }}"#)).unwrap();
+    let compiled =
+        compiled(&format!(r#"output {{ file {{ path => "/dev/full" {LINE} flush_interval => 0 }} }}"#)).unwrap();
     let stop = Stop::new();
     let event = event(r#"{"m":1}"#);
     let events = [&event];

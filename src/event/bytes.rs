@@ -1,0 +1,246 @@
+//! Bytes in two machine words: up to 15 inline, longer ones shared and sliced without a copy.
+//!
+//! An event is made of many small strings that are moved far more often than they are read. Two words stay in
+//! registers on the way from a reader to the place where they are kept; three, which every other shared string type
+//! needs, go through memory, and the processor has to wait for its own stores. `benches/event_model.rs` has the
+//! comparison.
+//!
+//! ```text
+//! byte    0 … 7                    8 … 14                     15
+//! inline  content, 15 bytes                                   10 | length, 4 bits
+//! static  pointer to the content   length (bits 32 … 62) …    00
+//! shared  pointer of an Arc        offset, 31 bits, length, 31 bits, 01
+//! ```
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Most bytes that are kept inline.
+const INLINE: usize = 15;
+
+const STATIC: u64 = 0;
+const SHARED: u64 = 1;
+const IS_INLINE: u64 = 2;
+
+// The layout puts the tag in the last byte of the second word.
+const _: () = assert!(cfg!(target_endian = "little") && size_of::<Bytes>() == 16 && size_of::<usize>() == 8);
+
+/// A cheap to clone, cheap to slice, immutable sequence of bytes.
+#[repr(C)]
+pub struct Bytes {
+    /// Content (inline, no pointer then), address of the content (static), or what `Arc::<Vec<u8>>::into_raw` gave
+    /// (shared).
+    first: *const u8,
+    second: u64,
+}
+
+// SAFETY: the content never changes, and the pointer is that of an `Arc` of a type that is both.
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
+
+impl Bytes {
+    /// Most bytes that one value can have. Inputs bound what they read far below this; what is longer is cut.
+    pub const LONGEST: usize = (1 << 31) - 1;
+
+    /// No bytes.
+    pub const fn new() -> Self {
+        Self::borrowed(&[])
+    }
+
+    /// Bytes of the program itself. Costs nothing, nor do its clones.
+    pub const fn borrowed(bytes: &'static [u8]) -> Self {
+        let length = if bytes.len() > Self::LONGEST { Self::LONGEST } else { bytes.len() };
+        Self { first: bytes.as_ptr(), second: (STATIC << 62) | (length as u64) << 31 }
+    }
+
+    /// Most bytes that are kept inline.
+    pub const fn inline_capacity() -> usize {
+        INLINE
+    }
+
+    fn kind(&self) -> u64 {
+        self.second >> 62
+    }
+
+    fn length(&self) -> usize {
+        (self.second >> 31) as usize & Self::LONGEST
+    }
+
+    fn offset(&self) -> usize {
+        self.second as usize & Self::LONGEST
+    }
+
+    /// `content` has at most [`INLINE`] bytes.
+    #[inline]
+    fn inline(content: &[u8]) -> Self {
+        let (first, second) = words(content);
+        let tag = (IS_INLINE << 62) | (content.len() as u64) << 56;
+        Self { first: std::ptr::without_provenance(first as usize), second: second | tag }
+    }
+
+    fn share(mut content: Vec<u8>) -> Self {
+        content.truncate(Self::LONGEST);
+        let length = content.len() as u64;
+        Self { first: Arc::into_raw(Arc::new(content)).cast(), second: (SHARED << 62) | length << 31 }
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        match self.kind() {
+            // SAFETY: the content lies in the first bytes of the value itself, and its length is at most 15.
+            IS_INLINE => unsafe {
+                std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), (self.second >> 56) as usize & INLINE)
+            },
+            // SAFETY: made from a static slice of this length.
+            STATIC => unsafe { std::slice::from_raw_parts(self.first, self.length()) },
+            // SAFETY: the Arc is alive while this value is, and the range was checked when it was made.
+            _ => unsafe {
+                let content = &*self.first.cast::<Vec<u8>>();
+                content.get_unchecked(self.offset()..self.offset() + self.length())
+            },
+        }
+    }
+
+    /// A part of the bytes, which shares their memory unless it is short. `None` when the range is not inside.
+    #[inline]
+    pub fn slice(&self, range: Range<usize>) -> Option<Self> {
+        let part = self.as_slice().get(range.clone())?;
+        if part.len() <= INLINE {
+            return Some(Self::inline(part));
+        }
+        let (length, start) = (part.len() as u64, range.start as u64);
+        if self.kind() == STATIC {
+            return Some(Self { first: part.as_ptr(), second: (STATIC << 62) | length << 31 });
+        }
+        // SAFETY: inline content has no part longer than it, so this one is shared: the pointer came from an Arc.
+        unsafe { Arc::increment_strong_count(self.first.cast::<Vec<u8>>()) };
+        Some(Self { first: self.first, second: (SHARED << 62) | length << 31 | (self.offset() as u64 + start) })
+    }
+}
+
+/// Up to 15 bytes as the two words that hold them in memory.
+#[inline]
+fn words(content: &[u8]) -> (u64, u64) {
+    let n = content.len();
+    if let (Some(head), Some(tail)) = (content.first_chunk::<8>(), content.last_chunk::<8>()) {
+        // The last eight bytes overlap the first eight by 16 - n.
+        let rest = u64::from_le_bytes(*tail);
+        let second = if n == 8 { 0 } else { rest >> (8 * (16 - n)) };
+        return (u64::from_le_bytes(*head), second);
+    }
+    if let (Some(head), Some(tail)) = (content.first_chunk::<4>(), content.last_chunk::<4>()) {
+        let tail = u64::from(u32::from_le_bytes(*tail)) << (8 * (n - 4));
+        return (u64::from(u32::from_le_bytes(*head)) | tail, 0);
+    }
+    (content.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0)
+}
+
+impl Clone for Bytes {
+    #[inline]
+    fn clone(&self) -> Self {
+        if self.kind() == SHARED {
+            // SAFETY: the pointer came from an Arc that this value keeps alive.
+            unsafe { Arc::increment_strong_count(self.first.cast::<Vec<u8>>()) };
+        }
+        Self { first: self.first, second: self.second }
+    }
+}
+
+impl Drop for Bytes {
+    #[inline]
+    fn drop(&mut self) {
+        if self.kind() == SHARED {
+            // SAFETY: gives back the count that this value holds.
+            unsafe { Arc::decrement_strong_count(self.first.cast::<Vec<u8>>()) };
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(content: Vec<u8>) -> Self {
+        if content.len() <= INLINE { Self::inline(&content) } else { Self::share(content) }
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    #[inline]
+    fn from(content: &[u8]) -> Self {
+        if content.len() <= INLINE { Self::inline(content) } else { Self::share(content.to_vec()) }
+    }
+}
+
+impl PartialEq for Bytes {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        if self.kind() == IS_INLINE && other.kind() == IS_INLINE {
+            return self.first.addr() == other.first.addr() && self.second == other.second;
+        }
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Bytes {}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+    #[test]
+    fn every_length_in_every_form_reads_back() {
+        for length in 0..=TEXT.len() {
+            let content = &TEXT[..length];
+            for bytes in [Bytes::from(content), Bytes::from(content.to_vec()), Bytes::borrowed(content)] {
+                assert_eq!(bytes.as_slice(), content);
+                assert_eq!(bytes.clone(), bytes);
+                assert_eq!(bytes, Bytes::from(content));
+            }
+        }
+    }
+
+    #[test]
+    fn every_slice_of_every_form_is_that_of_the_content() {
+        for whole in [Bytes::from(TEXT), Bytes::borrowed(TEXT), Bytes::from(&TEXT[..15])] {
+            for start in 0..=whole.len() {
+                for end in start..=whole.len() {
+                    let part = whole.slice(start..end).unwrap();
+                    assert_eq!(part.as_slice(), &TEXT[start..end]);
+                    assert_eq!(part.slice(0..part.len()).unwrap(), part);
+                }
+            }
+            assert_eq!(whole.slice(1..whole.len() + 1), None);
+        }
+    }
+
+    #[test]
+    fn a_slice_outlives_what_it_was_cut_from() {
+        let part = Bytes::from(TEXT.to_vec()).slice(3..30).unwrap().slice(1..25).unwrap();
+        assert_eq!(part.as_slice(), &TEXT[4..28]);
+        let moved = std::thread::spawn(move || part.clone());
+        assert_eq!(moved.join().unwrap().as_slice(), &TEXT[4..28]);
+    }
+}
