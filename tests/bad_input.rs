@@ -40,7 +40,10 @@ fn says_once(said: &Said, words: &[&str]) {
 #[test]
 fn a_broken_configuration_is_shown_with_its_place() {
     for (text, words) in [
-        ("input { stdin { }\noutput { null {} }", vec!["bad.conf: line 1, column 7", "bad.conf:2:1", "expected `}`"]),
+        (
+            "input { stdin { }\noutput { null {} }",
+            vec!["bad.conf: line 1, column 7", "before `output` starts", "expected `}`"],
+        ),
         ("input { stdin { } } filter { if [a] == { } } output { null {} }", vec!["bad.conf", "line 1", "expected"]),
         (
             "input { stdin { } } filter { mutate { convert => { \"a\" => \"intger\" } } }",
