@@ -437,3 +437,20 @@ fn compressed_replies_are_understood() {
         assert_eq!(output.dead(&events(0..1)).len(), 1, "{encoding}");
     }
 }
+
+#[test]
+fn what_an_operator_should_know_is_said_once() {
+    let server = scripted(vec![
+        |request| bulk::sorted(request, &vec![bulk::item(403, "cluster_block_exception", "index [logs] blocked"); 2]),
+        |request| bulk::sorted(request, &vec![bulk::item(403, "cluster_block_exception", "index [logs] blocked"); 2]),
+    ]);
+    let config = format!("output {{ elasticsearch {{ {} }} }}", options(&server, ""));
+    let mut program = Program::start(&config, &[("pipeline.batch.size", "2".to_owned())]);
+    program.send(&[json!({ "n": 1 }), json!({ "n": 2 })]);
+    assert!(eventually(Duration::from_secs(20), || server.bulks().len() > 2));
+    assert!(program.finish(Duration::from_secs(20)).success());
+    let lines = |words: &str| program.log().iter().filter(|line| line.contains(words)).count();
+    assert_eq!(lines("`document_id` is still `%{id}`"), 1);
+    assert_eq!(lines("The index `logs` refuses events with status 403"), 1);
+    assert_eq!(lines("Retrying failed action"), 4);
+}

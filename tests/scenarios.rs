@@ -13,7 +13,7 @@ fn passes(name: &str) {
     let entry = entries.iter().find(|entry| entry.name == name).unwrap();
     match scenario::run(entry) {
         Verdict::Passed => {}
-        Verdict::Failed(failure) => panic!("{}", report::failure(entry, &failure, &[])),
+        Verdict::Failed(failure) => panic!("{}", report::failure(entry, &failure, "cargo test --test scenarios")),
         Verdict::Skipped(reason) => panic!("{name} was not run: {reason}"),
     }
 }
@@ -31,4 +31,9 @@ fn a_mistyped_arrow_gets_a_sentence() {
 #[test]
 fn a_broken_second_pipeline_is_found_and_named() {
     passes("ux.t-checks-every-pipeline");
+}
+
+#[test]
+fn the_trap_of_the_metadata_prefix_is_named_before_anything_runs() {
+    passes("ux.dlq-prefix-trap");
 }

@@ -208,7 +208,7 @@ fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
             Verdict::Passed if dots => ".".into(),
             Verdict::Passed => String::new(),
             Verdict::Skipped(reason) => format!("SKIP {place}\n     {reason}\n"),
-            Verdict::Failed(failure) => report::failure(entry, failure, &flags),
+            Verdict::Failed(failure) => report::failure(entry, failure, &report::rerun(entry, &flags)),
         };
         let is_dot = text == ".";
         print(&if in_dots && !is_dot { format!("\n{text}") } else { text });
@@ -218,7 +218,7 @@ fn run_all(request: Request, entries: &[Entry]) -> Result<u8, String> {
         }
     }
     let line_end = if in_dots { "\n" } else { "" };
-    print(&format!("{line_end}{}\n", testing::summary(tally, begun.elapsed())));
+    print(&format!("{line_end}{}\n", report::summary(tally, begun.elapsed())));
     Ok(if tally.failed > 0 { FAILED } else { OK })
 }
 

@@ -35,7 +35,7 @@ impl Scope<'_> {
     }
 }
 
-/// A byte offset as spans store it; sources are never longer than that, see [`super::load`].
+/// A byte offset as spans store it; sources are never longer than that, see [`super::load()`].
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -83,7 +83,7 @@ fn a_good_text_has_no_errors() {
 
 #[test]
 fn long_texts_take_time_in_proportion() {
-    const SIZE: usize = 1 << 18;
+    const SIZE: usize = 1 << 16;
     let shapes = [
         "[",
         "{",
@@ -113,7 +113,7 @@ fn long_texts_take_time_in_proportion() {
             let start = Instant::now();
             survives(&text);
             // Far above what a linear reading takes, far below what a quadratic one would.
-            assert!(start.elapsed() < Duration::from_secs(20), "{shape:?} took {:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(10), "{shape:?} took {:?}", start.elapsed());
         }
     }
 }

@@ -64,8 +64,11 @@ impl Head {
         self.written + self.pending.len() as u64
     }
 
-    /// Frames an entry. It reaches the file with the next [`Head::flush`].
+    /// Frames an entry. It reaches the file with the next [`Head::flush`]; an error is about those before it.
     pub fn append(&mut self, entry: &[u8], entry_time: Timestamp, now: Duration) -> io::Result<()> {
+        if self.pending.len() >= MOST_PENDING {
+            self.flush()?;
+        }
         let end = self.len();
         record::frame(entry, end, &mut self.pending);
         self.pending_entries += 1;
@@ -75,7 +78,7 @@ impl Head {
         self.entries += 1;
         self.last_write = now;
         self.last_entry = Some(entry_time);
-        if self.pending.len() >= MOST_PENDING { self.flush() } else { Ok(()) }
+        Ok(())
     }
 
     /// Hands all that is pending to the kernel. On an error nothing of it stays in the file, but all of it is still

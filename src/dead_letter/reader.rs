@@ -83,6 +83,14 @@ struct Current {
     path: PathBuf,
     /// None when nothing (more) can be read from it.
     file: Option<SegmentReader<File>>,
+    /// Set at the end of what the file holds now, with the offset of an entry that is not all there.
+    end: Option<End>,
+}
+
+/// The end of what can be read of a segment.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    torn_at: Option<u64>,
 }
 
 enum Step {
@@ -130,6 +138,9 @@ impl Reader {
 
     fn step(&mut self) -> Step {
         let Some(current) = &mut self.current else { return self.first_segment() };
+        if let Some(End { torn_at }) = current.end {
+            return self.leave_segment(torn_at);
+        }
         let Some(file) = &mut current.file else { return self.leave_segment(None) };
         let found = match file.next() {
             Ok(found) => found,
@@ -145,8 +156,14 @@ impl Reader {
                 skipped(current, damage.offset, damage.what);
                 return Step::Again;
             }
-            Found::Torn(offset) => return self.leave_segment(Some(offset)),
-            Found::End => return self.leave_segment(None),
+            Found::Torn(offset) => {
+                current.end = Some(End { torn_at: Some(offset) });
+                return Step::Again;
+            }
+            Found::End => {
+                current.end = Some(End { torn_at: None });
+                return Step::Again;
+            }
         };
         match letter {
             Ok(Some(mut letter)) => {
@@ -193,7 +210,7 @@ impl Reader {
                 None
             }
         };
-        self.current = Some(Current { number: at.segment, path, file });
+        self.current = Some(Current { number: at.segment, path, file, end: None });
         Step::Again
     }
 
@@ -220,9 +237,7 @@ impl Reader {
         let Some(current) = &mut self.current else { return Step::Again };
         let number = current.number;
         if let Some(next) = self.known.sealed.range(number + 1..).next().copied() {
-            if let Some(file) = &mut current.file
-                && has_grown(file)
-            {
+            if current.has_grown() {
                 return Step::Again;
             }
             if let Some(offset) = torn_at {
@@ -254,16 +269,18 @@ impl Reader {
                 _ => Step::Wait,
             };
         }
-        let Some(file) = &mut current.file else { return Step::Wait };
+        let Some(file) = &current.file else { return Step::Wait };
         let same = match (file.source().metadata(), fs::metadata(&current.path)) {
             (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
             _ => true,
         };
         let was_empty = file.file_len() == 0;
-        if !same || (was_empty && has_grown(file)) {
+        let grown = current.has_grown();
+        // The version of a file that was empty has not been looked at.
+        if !same || (was_empty && grown) {
             return self.open(Position::start_of(number));
         }
-        if has_grown(file) { Step::Again } else { Step::Wait }
+        if grown { Step::Again } else { Step::Wait }
     }
 
     /// Reads the directory if something may have happened in it; says whether it did.
@@ -301,9 +318,17 @@ impl Reader {
     }
 }
 
-fn has_grown(file: &mut SegmentReader<File>) -> bool {
-    let before = file.file_len();
-    file.refresh().is_ok() && file.file_len() > before
+impl Current {
+    /// Whether there is more in the file than before; reading then goes on.
+    fn has_grown(&mut self) -> bool {
+        let Some(file) = &mut self.file else { return false };
+        let before = file.file_len();
+        let grown = file.refresh().is_ok() && file.file_len() > before;
+        if grown {
+            self.end = None;
+        }
+        grown
+    }
 }
 
 fn skipped(current: &Current, offset: u64, what: &str) {

@@ -149,6 +149,24 @@ impl Map {
         }
     }
 
+    /// The place of a key that is known to be new, holding null. For maps that are being made.
+    #[inline]
+    pub(super) fn add(&mut self, key: Text) -> &mut Value {
+        debug_assert!(!self.contains_key(&key));
+        if !matches!(&self.0, Repr::Scanned(list) if list.len() < SCAN_LIMIT) {
+            return self.slot(key);
+        }
+        match &mut self.0 {
+            Repr::Scanned(list) => {
+                list.push((key, Value::Null));
+                let last = list.len() - 1;
+                &mut list[last].1
+            }
+            Repr::Indexed(map) => map.entry(key).or_default(),
+            Repr::Shared(map) => Arc::make_mut(map).slot(key),
+        }
+    }
+
     /// From a scanned list to a hash index.
     #[cold]
     fn index(&mut self) {

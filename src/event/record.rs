@@ -28,23 +28,28 @@ impl Event {
 
     /// An event made of one line of text: `message` first, then `@timestamp` and `@version`.
     pub fn from_message(message: Text, timestamp: Timestamp) -> Self {
-        // Room for what inputs commonly add.
-        let mut fields = Vec::with_capacity(6);
-        fields.push((Text::borrowed("message"), Value::String(message)));
-        fields.push((Text::borrowed(TIMESTAMP), Value::Timestamp(timestamp)));
-        fields.push((Text::borrowed(VERSION), Value::literal("1")));
-        Self { fields: Map::from_unique(fields), metadata: Map::new(), cancelled: false }
+        let mut events = Vec::with_capacity(1);
+        Self::push_message(message, timestamp, false, &mut events);
+        events.pop().unwrap_or_default()
     }
 
-    /// As [`Event::from_message`], with the text kept a second time in `[event][original]`.
-    pub fn from_original_message(message: Text, timestamp: Timestamp) -> Self {
-        let mut fields = Vec::with_capacity(6);
-        let original = vec![(Text::borrowed("original"), Value::String(message.clone()))];
-        fields.push((Text::borrowed("message"), Value::String(message)));
-        fields.push((Text::borrowed(TIMESTAMP), Value::Timestamp(timestamp)));
-        fields.push((Text::borrowed(VERSION), Value::literal("1")));
-        fields.push((Text::borrowed("event"), Value::Map(Map::from_unique(original))));
-        Self { fields: Map::from_unique(fields), metadata: Map::new(), cancelled: false }
+    /// Makes an event of one line of text at the end of `out`, as [`Event::from_message`] does; with `keep_original`
+    /// the text stands in `[event][original]` as well.
+    #[inline]
+    pub fn push_message(message: Text, timestamp: Timestamp, keep_original: bool, out: &mut Vec<Self>) {
+        out.push(Self { fields: Map::with_capacity(6), metadata: Map::new(), cancelled: false });
+        let Some(event) = out.last_mut() else { return };
+        let fields = &mut event.fields;
+        if keep_original {
+            let original = fields.add(Text::borrowed("event"));
+            *original = Value::Map(Map::with_capacity(1));
+            if let Value::Map(map) = original {
+                *map.add(Text::borrowed("original")) = Value::String(message.clone());
+            }
+        }
+        *fields.add(Text::borrowed("message")) = Value::String(message);
+        *fields.add(Text::borrowed(TIMESTAMP)) = Value::Timestamp(timestamp);
+        *fields.add(Text::borrowed(VERSION)) = Value::literal("1");
     }
 
     /// An event made of decoded data. `@metadata` is moved out, `@timestamp`, `@version` and `tags` are put right:

@@ -10,17 +10,24 @@ use super::Event;
 pub struct EventStream {
     source: Source,
     remaining: usize,
+    changes: Vec<Change>,
 }
+
+/// Makes up to so many events at the end of a list.
+type Make = Box<dyn FnMut(usize, &mut Vec<Event>) + Send>;
+/// Changes events that were just made.
+type Change = Box<dyn Fn(&mut [Event]) + Send>;
 
 enum Source {
     Made(std::vec::IntoIter<Event>),
-    Lazy(Box<dyn Iterator<Item = Event> + Send>),
+    Lazy(Make),
 }
 
 impl EventStream {
-    /// `count` events that `events` makes when they are taken.
-    pub fn lazy(events: impl Iterator<Item = Event> + Send + 'static, count: usize) -> Self {
-        Self { source: Source::Lazy(Box::new(events)), remaining: count }
+    /// `count` events; `make` is called until it has made them all, or makes none. Events are made where they stay:
+    /// moving them costs as much as making them.
+    pub fn lazy(count: usize, make: impl FnMut(usize, &mut Vec<Event>) + Send + 'static) -> Self {
+        Self { source: Source::Lazy(Box::new(make)), remaining: count, changes: Vec::new() }
     }
 
     /// How many are left.
@@ -39,30 +46,24 @@ impl EventStream {
         let most = most.min(self.remaining);
         match &mut self.source {
             Source::Made(events) => out.extend(events.by_ref().take(most)),
-            Source::Lazy(events) => out.extend(events.by_ref().take(most)),
+            Source::Lazy(make) => make(most, out),
         }
-        let taken = out.len() - before;
+        let taken = out.get_mut(before..).unwrap_or_default();
+        self.changes.iter().for_each(|change| change(taken));
         // A source that made fewer than it promised has no more.
-        self.remaining = if taken < most { 0 } else { self.remaining - taken };
+        self.remaining = if taken.len() < most { 0 } else { self.remaining - taken.len() };
     }
 
     /// The same events, each changed by `change` when it is taken.
     #[must_use]
-    pub fn each(self, change: impl Fn(&mut Event) + Send + 'static) -> Self {
-        let apply = move |mut event: Event| {
-            change(&mut event);
-            event
-        };
-        let source = match self.source {
-            Source::Made(events) => Box::new(events.map(apply)) as Box<dyn Iterator<Item = Event> + Send>,
-            Source::Lazy(events) => Box::new(events.map(apply)),
-        };
-        Self { source: Source::Lazy(source), remaining: self.remaining }
+    pub fn each(mut self, change: impl Fn(&mut Event) + Send + 'static) -> Self {
+        self.changes.push(Box::new(move |events| events.iter_mut().for_each(&change)));
+        self
     }
 }
 
 impl From<Vec<Event>> for EventStream {
     fn from(events: Vec<Event>) -> Self {
-        Self { remaining: events.len(), source: Source::Made(events.into_iter()) }
+        Self { remaining: events.len(), source: Source::Made(events.into_iter()), changes: Vec::new() }
     }
 }

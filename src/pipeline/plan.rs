@@ -134,12 +134,23 @@ pub fn compile(
         ids: HashMap::new(),
         filters: Vec::new(),
         outputs: Vec::new(),
+        outputs_given: count_plugins(&config.outputs),
     };
     let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
     let filter_steps = compiler.steps(&config.filters);
     let output_steps = compiler.steps(&config.outputs);
     let Compiler { filters, outputs, .. } = compiler;
     Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash } }
+}
+
+fn count_plugins(nodes: &[Node]) -> usize {
+    let inside = |node: &Node| match node {
+        Node::Plugin(_) => 1,
+        Node::Branch(branch) => {
+            branch.arms.iter().map(|arm| count_plugins(&arm.body)).sum::<usize>() + count_plugins(&branch.otherwise)
+        }
+    };
+    nodes.iter().map(inside).sum()
 }
 
 fn config_hash(sources: &Sources) -> String {
@@ -164,6 +175,8 @@ struct Compiler<'a> {
     ids: HashMap<Arc<str>, Span>,
     filters: Vec<FilterSlot>,
     outputs: Vec<OutputSlot>,
+    /// How many outputs the configuration has.
+    outputs_given: usize,
 }
 
 impl Compiler<'_> {
@@ -255,6 +268,7 @@ impl Compiler<'_> {
             escape_style: environment.escape_style,
             path_data: environment.path_data.clone(),
             host: environment.host.clone(),
+            is_only_output: block.kind == PluginKind::Output && self.outputs_given == 1,
             dead_letters: DeadLetters::new(environment.dead_letters.clone(), &block.name, id),
             metrics,
         };

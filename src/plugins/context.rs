@@ -44,6 +44,8 @@ pub struct Context {
     pub path_data: PathBuf,
     /// Name of this machine.
     pub host: Arc<str>,
+    /// Whether this is an output and the pipeline has no other one.
+    pub is_only_output: bool,
     /// Takes what this plugin can never handle.
     pub dead_letters: DeadLetters,
     /// Counters of this plugin.

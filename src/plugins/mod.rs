@@ -186,6 +186,11 @@ pub trait Decoder: Send {
 pub trait Encoder: Send + Sync {
     /// Appends one event.
     fn encode(&self, event: &Event, out: &mut Vec<u8>);
+
+    /// What each event ends with, if that is always the same.
+    fn delimiter(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// What a codec can do.
@@ -235,6 +240,11 @@ impl Encoders {
     /// Appends one event.
     pub fn encode(&self, event: &Event, out: &mut Vec<u8>) {
         self.0.encode(event, out);
+    }
+
+    /// See [`Encoder::delimiter`].
+    pub fn delimiter(&self) -> Option<&[u8]> {
+        self.0.delimiter()
     }
 
     /// The stand-in of a codec that could not be built; its pipeline never starts.

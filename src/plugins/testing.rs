@@ -89,6 +89,7 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
         escape_style: EscapeStyle::None,
         path_data: std::env::temp_dir(),
         host: Arc::from("test-host"),
+        is_only_output: false,
         dead_letters: DeadLetters::new(queue, "codec", Arc::from("codec")),
         metrics: Arc::default(),
     };

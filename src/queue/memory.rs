@@ -231,7 +231,9 @@ mod tests {
     async fn a_chunk_is_handed_out_in_batches_and_its_lease_comes_back_with_the_last_one() {
         let queue = MemoryQueue::new(10);
         let (returned, mut seen) = tokio::sync::oneshot::channel();
-        let lease = Lease::new(move |ok| drop(returned.send(ok)));
+        let lease = Lease::new(move |ok| {
+            let _ = returned.send(ok);
+        });
         queue.push(Chunk::new(events(5), Some(lease))).await.unwrap();
         queue.close();
         let mut consumer = queue.consumer();
@@ -262,7 +264,9 @@ mod tests {
     async fn what_a_worker_leaves_in_the_middle_of_a_chunk_is_not_acknowledged() {
         let queue = MemoryQueue::new(10);
         let (returned, seen) = tokio::sync::oneshot::channel();
-        let lease = Lease::new(move |ok| drop(returned.send(ok)));
+        let lease = Lease::new(move |ok| {
+            let _ = returned.send(ok);
+        });
         queue.push(Chunk::new(events(5), Some(lease))).await.unwrap();
         let mut consumer = queue.consumer();
         drop(consumer.take(2, DELAY));

@@ -14,22 +14,31 @@ pub(super) struct Pairing {
     pub extra: Vec<usize>,
 }
 
-/// Beyond so many comparisons events are paired by place alone.
-const MOST_COMPARISONS: usize = 1_000_000;
+/// Beyond so many comparisons what differs is paired by place alone.
+const MOST_COMPARISONS: usize = 250_000;
 
 /// Pairs in order.
 pub(super) fn ordered(expected: usize, got: usize, equal: impl Fn(usize, usize) -> bool) -> Pairing {
-    if expected == got || expected.saturating_mul(got) > MOST_COMPARISONS {
-        let both = expected.min(got);
-        return Pairing {
-            pairs: (0..both).map(|at| (at, at)).collect(),
-            missing: (both..expected).collect(),
-            extra: (both..got).collect(),
-        };
-    }
+    let both = expected.min(got);
     let mut pairing = Pairing::default();
-    let (mut e, mut g) = (0, 0);
-    for (equal_e, equal_g) in longest_common(expected, got, equal).into_iter().chain([(expected, got)]) {
+    if expected == got {
+        pairing.pairs.extend((0..both).map(|at| (at, at)));
+        return pairing;
+    }
+    // Nearly always all but a few are equal, and those stand at the start and at the end.
+    let start = (0..both).take_while(|at| equal(*at, *at)).count();
+    let end = (1..=both - start).take_while(|back| equal(expected - back, got - back)).count();
+    let (middle_expected, middle_got) = (expected - start - end, got - start - end);
+    pairing.pairs.extend((0..start).map(|at| (at, at)));
+    let common = if middle_expected.saturating_mul(middle_got) > MOST_COMPARISONS {
+        Vec::new()
+    } else {
+        longest_common(middle_expected, middle_got, |e, g| equal(start + e, start + g))
+    };
+    let common = common.into_iter().map(|(e, g)| (start + e, start + g));
+    let tail = (1..=end).rev().map(|back| (expected - back, got - back));
+    let (mut e, mut g) = (start, start);
+    for (equal_e, equal_g) in common.chain(tail).chain([(expected, got)]) {
         // Between two equal pairs, what is left on both sides is compared in order.
         while e < equal_e && g < equal_g {
             pairing.pairs.push((e, g));
@@ -131,6 +140,14 @@ mod tests {
         assert_eq!(paired.missing, [0, 1, 2]);
         let paired = in_order("", "ab");
         assert_eq!(paired.extra, [0, 1]);
+    }
+
+    #[test]
+    fn many_events_are_paired_quickly() {
+        let paired = ordered(100_000, 99_999, |e, g| if e < 50_000 { e == g } else { e == g + 1 });
+        assert_eq!((paired.missing, paired.extra.len(), paired.pairs.len()), (vec![50_000], 0, 99_999));
+        let paired = ordered(2_000, 1_999, |_, _| false);
+        assert_eq!((paired.missing, paired.pairs.len()), (vec![1_999], 1_999));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! One case: what is given, and what is expected of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::compare;
 use super::expected::Expected;
@@ -14,14 +13,6 @@ use crate::settings::suggest;
 /// A given/expected case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, unique in its file.
-    pub name: String,
-    /// The file, as the user named it.
-    pub file: Arc<Path>,
-    /// Its line there.
-    pub line: usize,
-    /// What it is about.
-    pub why: String,
     /// The configuration under test; `None` takes the one of the command line.
     pub config: Option<CaseConfig>,
     /// Settings of the run, over those of the settings folder.
@@ -105,10 +96,6 @@ impl Case {
         let given: Vec<Map> = keys.maps("events")?.unwrap_or_default();
         let events = given.into_iter().map(values::typed_map).collect::<Result<Vec<_>, _>>();
         let case = Self {
-            name: entry.name.clone(),
-            file: entry.file.clone(),
-            line: entry.line,
-            why: keys.text("why")?.unwrap_or_default(),
             config: keys.config(entry)?,
             settings: keys.settings()?,
             env: keys.pairs("env")?,

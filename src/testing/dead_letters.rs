@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::compare::{self, Difference, Leniency, Path, Step};
 use super::expected::Expected;
-use super::run::{self, Finding, What};
+use super::judge;
 use super::show;
+use super::verdict::{Finding, What};
 use crate::dead_letter::{DeadLetter, Reader, Start};
 use crate::event::{Map, Text, Value};
 use crate::pipeline::Opened;
@@ -15,14 +16,14 @@ use crate::pipeline::Opened;
 pub(super) fn judge(expected: &[Expected], pipeline: &Opened, leniency: &Leniency) -> Vec<Finding> {
     let prepared = pipeline.prepared();
     if let Some(Err(error)) = prepared.dead_letters.writer().map(crate::dead_letter::Writer::close) {
-        return vec![Finding::Unusable(error.to_string())];
+        return vec![Finding::Message(error.to_string())];
     }
     let mut reader =
         Reader::new(prepared.settings.path_dead_letter_queue.join(&prepared.settings.id), Start::Beginning);
     let letters: Vec<DeadLetter> = std::iter::from_fn(|| reader.next(Duration::ZERO)).collect();
     let compare = |expected: &Expected, letter: &DeadLetter| differences(expected, letter, leniency);
-    let pairing = run::pair(expected, &letters, false, compare);
-    run::judge(What::DeadLetter, &pairing, expected, &letters, compare, |letter| show::event(&parts(letter)))
+    let pairing = judge::pair(expected, &letters, false, compare);
+    judge::judge(What::DeadLetter, &pairing, expected, &letters, compare, |letter| show::event(&parts(letter)))
 }
 
 fn differences(expected: &Expected, letter: &DeadLetter, leniency: &Leniency) -> Vec<Difference> {

@@ -1,6 +1,6 @@
 //! Tests of pipelines: given events, a configuration, expected events.
 //!
-//! [`file`] reads case files and [`case`] what one case says. A [`Runner`] puts the given events through the filters
+//! [`mod@file`] reads case files and [`case`] what one case says. A [`Runner`] puts the given events through the filters
 //! of the case's configuration; inputs and outputs are built, but never open anything. What comes out is held
 //! against what is expected in [`compare`], and [`report`] prints what differs.
 
@@ -11,15 +11,19 @@ pub mod compare;
 mod dead_letters;
 pub mod expected;
 pub mod file;
+mod judge;
 pub mod report;
 mod route;
 mod run;
 mod show;
 mod values;
+mod verdict;
 
 pub use build::Defaults;
 pub use case::Case;
 pub use file::Entry;
+pub use judge::{Expectation, judge_events};
 pub use route::Route;
-pub use run::{Expectation, Failure, Finding, Runner, Tally, Verdict, What, judge_events, summary};
+pub use run::Runner;
 pub use values::{timestamp, typed_event};
+pub use verdict::{Failure, Finding, Tally, Verdict, What};

@@ -1,15 +1,15 @@
-//! What is printed of a case that failed.
+//! What is printed: cases that failed, and the summary.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::compare::Difference;
 use super::file::Entry;
-use super::run::{Failure, Finding};
+use super::verdict::{Failure, Finding, Tally};
 use crate::event::Value;
 
-/// A failed case as text: where it is, what it is about, what differs, and how to run it alone. `flags` are those
-/// that the run was started with and that running it alone needs too.
-pub fn failure(entry: &Entry, failure: &Failure, flags: &[String]) -> String {
+/// A failed case as text: where it is, what it is about, what differs, and the command that runs it alone.
+pub fn failure(entry: &Entry, failure: &Failure, rerun: &str) -> String {
     let mut out = String::new();
     let file = entry.file.display();
     // Writing to a String never fails.
@@ -27,10 +27,15 @@ pub fn failure(entry: &Entry, failure: &Failure, flags: &[String]) -> String {
     if let Some(route) = route(failure) {
         let _ = writeln!(out, "     {route}");
     }
-    let rerun = ["spillway".into(), "test".into(), entry.file.display().to_string()].into_iter();
-    let rerun = rerun.chain(flags.iter().cloned()).chain(["--filter".into(), glob::Pattern::escape(&entry.name)]);
-    let _ = writeln!(out, "     rerun: {}", rerun.map(|word| for_shell(&word)).collect::<Vec<_>>().join(" "));
+    let _ = writeln!(out, "     rerun: {rerun}");
     out
+}
+
+/// The command that runs a case alone. `flags` are those of the run that this needs too.
+pub fn rerun(entry: &Entry, flags: &[String]) -> String {
+    let words = ["spillway".into(), "test".into(), entry.file.display().to_string()].into_iter();
+    let words = words.chain(flags.iter().cloned()).chain(["--filter".into(), glob::Pattern::escape(&entry.name)]);
+    words.map(|word| for_shell(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word that a shell takes as it is.
@@ -42,13 +47,19 @@ fn for_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The summary line: `12 passed, 1 failed, 0 skipped in 18 ms`.
+pub fn summary(tally: Tally, took: Duration) -> String {
+    let Tally { passed, failed, skipped } = tally;
+    format!("{passed} passed, {failed} failed, {skipped} skipped in {} ms", took.as_millis())
+}
+
 fn named_config(entry: &Entry) -> Option<&str> {
     ["file", "pipeline"].iter().find_map(|key| entry.keys.get(key).and_then(Value::as_str))
 }
 
 fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Unusable(message) => format!("     {message}\n"),
+        Finding::Message(message) => format!("     {message}\n"),
         Finding::Refused(errors) => format!("     does not start:\n{}", indented(errors)),
         Finding::Started(words) => format!("     starts, but should be refused with {}\n", quoted(words)),
         Finding::OtherRefusal { lacks, refusal } => {
@@ -121,8 +132,7 @@ mod tests {
     #[test]
     fn the_rerun_line_can_be_pasted_into_a_shell() {
         let entries = file::parse(std::path::Path::new("my tests/a.yml"), "- case: it's [1]*\n").unwrap();
-        let text = failure(&entries[0], &Failure::default(), &["-f".into(), "x.conf".into()]);
-        let rerun = text.lines().last().unwrap();
-        assert_eq!(rerun, r"     rerun: spillway test 'my tests/a.yml' -f x.conf --filter 'it'\''s [[]1[]][*]'");
+        let rerun = rerun(&entries[0], &["-f".into(), "x.conf".into()]);
+        assert_eq!(rerun, r"spillway test 'my tests/a.yml' -f x.conf --filter 'it'\''s [[]1[]][*]'");
     }
 }

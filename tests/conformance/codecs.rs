@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::program::{self, lines_in_any_order};
 use base64::Engine;
 use spillway::config::{self, Language, Origin, Variables};
-use spillway::event::json::{Numbers, Reader};
-use spillway::event::{EscapeStyle, Event, Map, Text, Timestamp, Value};
+use spillway::event::{EscapeStyle, Event, Timestamp, Value};
 use spillway::metrics::PluginMetrics;
 use spillway::plugins::{Context, DeadLetterQueue, DeadLetters, Decoders, Encoders, Options};
 use spillway::settings::Ecs;
@@ -46,6 +46,7 @@ fn build(codec: &str, encodes: bool) -> Result<Built, String> {
         escape_style: EscapeStyle::None,
         path_data: PathBuf::new(),
         host: Arc::from("localhost"),
+        is_only_output: false,
         dead_letters: DeadLetters::new(DeadLetterQueue::default(), "any", Arc::from("any")),
         metrics: Arc::<PluginMetrics>::default(),
     };
@@ -139,30 +140,11 @@ fn compared(expected: &Value, got: &Value) -> Vec<Finding> {
     vec![Finding::Differs { what: What::Event, at: 0, of: 1, differences }]
 }
 
-/// The order of keys is free, so a comma may stand at the end of another line.
-fn lines_in_any_order(text: &str) -> Value {
-    let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(',')).collect();
-    lines.sort_unstable();
-    Value::from(lines)
-}
-
-/// All JSON documents of a text; what is no JSON ends the list as a text.
+/// All JSON documents of a text; what is no JSON is told in their place.
 fn documents(text: &str) -> Value {
-    let text = Text::from(text);
-    let mut reader = Reader::new(&text, Numbers::Double);
-    let mut found = Vec::new();
-    loop {
-        match reader.next_value() {
-            Ok(Some(value)) => found.push(value),
-            Ok(None) => return Value::Array(found),
-            Err(error) => {
-                found.push(Value::from(Map::from_iter([("no JSON", Value::from(error.to_string()))])));
-                return Value::Array(found);
-            }
-        }
-    }
+    program::documents(text).map_or_else(|error| Value::from(format!("no JSON: {error}")), Value::Array)
 }
 
 fn unusable(message: &str) -> Vec<Finding> {
-    vec![Finding::Unusable(message.to_owned())]
+    vec![Finding::Message(message.to_owned())]
 }

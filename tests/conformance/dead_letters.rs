@@ -168,7 +168,7 @@ fn refused<T: std::fmt::Debug>(decoded: Given<T>) -> Vec<Finding> {
 }
 
 fn unusable(message: String) -> Vec<Finding> {
-    vec![Finding::Unusable(message)]
+    vec![Finding::Message(message)]
 }
 
 fn payloads(entry: &Entry) -> Given<Vec<Vec<u8>>> {

@@ -6,7 +6,11 @@
 
 mod codecs;
 mod dead_letters;
+#[path = "../elasticsearch_support/mod.rs"]
+mod elasticsearch_support;
+mod kinds;
 mod pipeline;
+mod program;
 mod prose;
 #[path = "../support/scenario/mod.rs"]
 mod scenario;
@@ -14,30 +18,27 @@ mod startup;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use spillway::event::Value;
-use spillway::testing::{Defaults, Entry, Failure, Finding, Route, Runner, Tally, Verdict, file, report};
+use kinds::Kind;
+use spillway::testing::{Defaults, Entry, Runner, Tally, Verdict, file, report};
 
 /// Areas that are built: every case of theirs must pass.
 const AREAS: &[&str] = &["config-language.yml", "dead-letter-queue.yml"];
+/// Programs at a time; they wait most of their time.
+const AT_A_TIME: usize = 12;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if std::env::args().any(|arg| arg == "--list") {
         return ExitCode::SUCCESS;
     }
+    let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let files = match std::env::var_os("SPILLWAY_CASES") {
         Some(path) => given_files(Path::new(&path)),
-        None => {
-            if let Err(message) = failures_are_seen() {
-                eprintln!("{message}");
-                return ExitCode::FAILURE;
-            }
-            Ok(AREAS.iter().map(|area| folder("cases").join(area)).collect())
-        }
+        None => failures_are_seen().map(|()| AREAS.iter().map(|area| folder("cases").join(area)).collect()),
     };
-    let outcome = files.and_then(|files| run(&files, &words));
-    match outcome {
+    match files.and_then(|files| run(&files, &words)) {
         Ok(tally) if tally.failed == 0 => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(message) => {
@@ -59,91 +60,86 @@ fn given_files(path: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn run(files: &[PathBuf], words: &[String]) -> Result<Tally, String> {
-    let mut tally = Tally::default();
-    let mut skipped: Vec<String> = Vec::new();
-    let mut elsewhere: Vec<String> = Vec::new();
+    let is_wanted = |entry: &Entry| words.is_empty() || words.iter().any(|word| entry.name.contains(word));
+    let mut results = Results::default();
     let tests = prose::NamedTests::read();
-    let mut failed: Vec<String> = Vec::new();
-    for file in files {
-        let mut runner = Runner::new(Defaults::default(), None).map_err(|e| e.to_string())?;
-        for entry in file::read(file).map_err(|e| e.to_string())? {
-            if !words.is_empty() && !words.iter().any(|word| entry.name.contains(word)) {
-                continue;
-            }
-            if is_prose(&entry)
-                && let Some(path) = tests.find(&entry.name)
-            {
-                elsewhere.push(format!("{} in {}", entry.name, path.display()));
-                continue;
-            }
-            let verdict = judge(&entry, &mut runner);
-            tally.add(&verdict);
-            match verdict {
-                Verdict::Passed => {}
-                Verdict::Failed(failure) => {
-                    print!("{}", report::failure(&entry, &failure, &[]));
-                    failed.push(entry.name);
+    for path in files {
+        let mut entries = file::read(path).map_err(|e| e.to_string())?;
+        entries.retain(is_wanted);
+        let (named, entries): (Vec<Entry>, Vec<Entry>) = entries
+            .into_iter()
+            .partition(|entry| matches!(Kind::of(entry), Kind::Prose) && tests.find(&entry.name).is_some());
+        results.elsewhere.extend(named.into_iter().map(|entry| entry.name));
+        for (entry, verdict) in entries.iter().zip(judge_all(&entries)?) {
+            results.add(entry, verdict);
+        }
+    }
+    results.print();
+    Ok(results.tally)
+}
+
+/// Cases that start a program run beside each other, the others one after the other.
+fn judge_all(entries: &[Entry]) -> Result<Vec<Verdict>, String> {
+    let slow: Vec<usize> = (0..entries.len()).filter(|at| Kind::of(&entries[*at]).starts_a_program()).collect();
+    let mut verdicts: Vec<Option<Verdict>> = vec![None; entries.len()];
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME.min(slow.len()) {
+            scope.spawn(|| {
+                while let Some(at) = slow.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let verdict = kinds::judge_program(&entries[*at]);
+                    done.lock().unwrap().push((*at, verdict));
                 }
-                Verdict::Skipped(reason) => skipped.push(format!("{} ({reason})", entry.name)),
+            });
+        }
+    });
+    for (at, verdict) in done.into_inner().unwrap() {
+        verdicts[at] = Some(verdict);
+    }
+    let mut runner = Runner::new(Defaults::default(), None).map_err(|e| e.to_string())?;
+    let judged = entries.iter().zip(verdicts);
+    Ok(judged.map(|(entry, verdict)| verdict.unwrap_or_else(|| kinds::judge(entry, &mut runner))).collect())
+}
+
+/// What became of all cases.
+#[derive(Default)]
+struct Results {
+    tally: Tally,
+    failed: Vec<String>,
+    skipped: Vec<String>,
+    /// Shown by a test of their own.
+    elsewhere: Vec<String>,
+}
+
+impl Results {
+    fn add(&mut self, entry: &Entry, verdict: Verdict) {
+        self.tally.add(&verdict);
+        match verdict {
+            Verdict::Passed => {}
+            Verdict::Skipped(reason) => self.skipped.push(format!("{} ({reason})", entry.name)),
+            Verdict::Failed(failure) => {
+                let file = entry.file.display();
+                let rerun = format!("SPILLWAY_CASES={file} cargo test --test conformance -- {}", entry.name);
+                print!("{}", report::failure(entry, &failure, &rerun));
+                self.failed.push(entry.name.clone());
             }
         }
     }
-    if !elsewhere.is_empty() {
-        println!("{} cases are told in prose and are tests of their own: {}", elsewhere.len(), elsewhere.join(", "));
-    }
-    if !skipped.is_empty() {
-        println!("skipped: {}", skipped.join(", "));
-    }
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(" "));
-    }
-    let Tally { passed, failed, skipped } = tally;
-    let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
-    println!("{passed} passed, {failed} failed{skips}");
-    Ok(tally)
-}
 
-/// Who judges a case hangs on its keys.
-fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
-    let kind = entry.keys.get("kind").and_then(Value::as_str);
-    match kind {
-        Some("encode-segment") => verdict(dead_letters::encode_segment(entry)),
-        Some("read-positions") => verdict(dead_letters::read_positions(entry)),
-        Some("read-segment") => verdict(dead_letters::read_segment(entry)),
-        Some("decode-event") => verdict(dead_letters::decode_event(entry)),
-        Some("decode-entry") => verdict(dead_letters::decode_entry(entry)),
-        Some("compute") => dead_letters::compute(entry).map_or_else(Verdict::Skipped, verdict),
-        Some("settings") => verdict(startup::settings(entry)),
-        Some("config") => verdict(startup::config(entry)),
-        Some("pipeline") => pipeline::judge(entry, runner),
-        _ if is_prose(entry) => Verdict::Skipped("told in prose, and no test has its name".into()),
-        Some(kind) => Verdict::Skipped(format!("unknown kind {kind}")),
-        None if entry.keys.contains_key("codec") => verdict(codecs::judge(entry)),
-        None if is_scenario(entry) => scenario::run(entry),
-        None => pipeline::judge(entry, runner),
+    fn print(&self) {
+        for (title, names) in [
+            ("told in prose, each a test of its own", &self.elsewhere),
+            ("skipped", &self.skipped),
+            ("failed", &self.failed),
+        ] {
+            if !names.is_empty() {
+                println!("{title}: {}", names.join(", "));
+            }
+        }
+        let Tally { passed, failed, skipped } = self.tally;
+        let skips = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+        println!("{passed} passed, {failed} failed{skips}");
     }
-}
-
-/// Whether a case needs a person, or a test of its own, to be understood.
-fn is_prose(entry: &Entry) -> bool {
-    let kind = entry.keys.get("kind").and_then(Value::as_str);
-    kind == Some("scenario") || (entry.keys.contains_key("must") && !is_scenario(entry))
-}
-
-/// Whether all steps are such as a user takes at the command line.
-fn is_scenario(entry: &Entry) -> bool {
-    let steps = entry.keys.get("steps").and_then(Value::as_array).unwrap_or_default();
-    let words = ["run", "start", "stop", "wait", "get", "post", "page"];
-    let known = |step: &Value| step.as_map().is_some_and(|step| words.iter().any(|word| step.contains_key(word)));
-    let several = entry.keys.contains_key("pipelines") || entry.keys.contains_key("config");
-    !steps.is_empty() && !several && steps.iter().all(known)
-}
-
-fn verdict(findings: Vec<Finding>) -> Verdict {
-    if findings.is_empty() {
-        return Verdict::Passed;
-    }
-    Verdict::Failed(Failure { findings, route: Route::default() })
 }
 
 /// A runner that cannot fail proves nothing: cases that are wrong on purpose must all be reported.

@@ -6,59 +6,35 @@ use base64::Engine;
 use spillway::event::{Map, Value};
 use spillway::testing::{Entry, Failure, Finding, Runner, Verdict};
 
-/// Keys of cases whose inputs, outputs or servers are part of what is given; other runners know them.
-const OTHERS: &[&str] = &[
-    "server",
-    "send",
-    "http",
-    "stdin",
-    "setup_sqlite",
-    "stdout",
-    "receive_udp",
-    "receive_tcp",
-    "replies",
-    "requests",
-    "expect_files",
-    "expect_files_json",
-    "expect_files_match",
-    "expect_gunzip",
-    "expect_fields",
-    "expect_count",
-    "expect_present",
-    "expect_absent",
-    "metadata_subset",
-    "stop_after_events",
-    "listen_after_s",
-    "within_s",
-];
-
 /// Runs the case. `files` are made in a folder that `${DIR}` stands for.
 pub fn judge(entry: &Entry, runner: &mut Runner) -> Verdict {
-    let needs = OTHERS.iter().find(|key| entry.keys.contains_key(key));
-    if let Some(key) = needs {
-        return Verdict::Skipped(format!("`{key}` needs inputs or outputs that run"));
-    }
-    if matches!(entry.keys.get("expect"), Some(Value::Map(_))) {
-        return Verdict::Skipped("expects what a server receives".into());
-    }
-    match prepared(entry) {
-        Ok((entry, _folder)) => runner.run_entry(&entry),
-        Err(message) => Verdict::Failed(Failure { findings: vec![Finding::Unusable(message)], ..Failure::default() }),
+    match Folder::new(entry) {
+        Ok(Folder { entry, .. }) => runner.run_entry(&entry),
+        Err(message) => Verdict::Failed(Failure { findings: vec![Finding::Message(message)], ..Failure::default() }),
     }
 }
 
-/// The case with the keys that `spillway test` knows, and the folder with its files.
-fn prepared(entry: &Entry) -> Result<(Entry, Option<tempfile::TempDir>), String> {
-    let mut entry = entry.clone();
-    entry.keys.remove("kind");
-    let Some(Value::Map(files)) = entry.keys.remove("files") else { return Ok((entry, None)) };
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    for (name, content) in files.iter() {
-        write(&folder.path().join(name.as_str()), content)?;
+/// A case whose files were made.
+pub struct Folder {
+    /// The case, without the keys that are dealt with.
+    pub entry: Entry,
+    /// What `${DIR}` stands for.
+    pub folder: tempfile::TempDir,
+}
+
+impl Folder {
+    /// Makes the files of a case.
+    pub fn new(entry: &Entry) -> Result<Self, String> {
+        let mut entry = entry.clone();
+        entry.keys.remove("kind");
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        if let Some(Value::Map(files)) = entry.keys.remove("files") {
+            files.iter().try_for_each(|(name, content)| write(&folder.path().join(name.as_str()), content))?;
+        }
+        let dir = folder.path().display().to_string();
+        entry.keys = Map::from_iter(entry.keys.into_iter().map(|(key, value)| (key, filled_in(value, &dir))));
+        Ok(Self { entry, folder })
     }
-    let dir = folder.path().display().to_string();
-    entry.keys = Map::from_iter(entry.keys.into_iter().map(|(key, value)| (key, filled_in(value, &dir))));
-    Ok((entry, Some(folder)))
 }
 
 fn write(path: &Path, content: &Value) -> Result<(), String> {

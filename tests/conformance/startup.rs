@@ -23,14 +23,14 @@ pub fn settings(entry: &Entry) -> Vec<Finding> {
 pub fn config(entry: &Entry) -> Vec<Finding> {
     match entry.keys.get("config").and_then(Value::as_str) {
         Some(config) => judge(entry, config),
-        None => vec![Finding::Unusable("needs a `config`".into())],
+        None => vec![Finding::Message("needs a `config`".into())],
     }
 }
 
 fn judge(entry: &Entry, config: &str) -> Vec<Finding> {
     let refusal = match tempfile::tempdir() {
         Ok(folder) => start(entry, config, folder.path()).err(),
-        Err(error) => return vec![Finding::Unusable(error.to_string())],
+        Err(error) => return vec![Finding::Message(error.to_string())],
     };
     let expected = entry.keys.get("error").and_then(Value::as_str);
     match (expected, refusal) {

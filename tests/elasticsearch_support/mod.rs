@@ -5,8 +5,10 @@
 pub mod bulk;
 pub mod direct;
 pub mod program;
+pub mod scenario;
 pub mod server;
 pub mod store;
+pub mod tls;
 pub mod yaml;
 
 use std::time::{Duration, Instant};

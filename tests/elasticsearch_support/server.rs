@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
 /// A request as it came.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -64,6 +66,7 @@ impl Reply {
 type Handler = Box<dyn FnMut(&Request) -> Reply + Send>;
 
 struct Shared {
+    tls: Option<Arc<ServerConfig>>,
     handler: Mutex<Handler>,
     seen: Mutex<Vec<Request>>,
     open: Mutex<Vec<TcpStream>>,
@@ -78,8 +81,18 @@ pub struct Server {
 
 impl Server {
     pub fn start(handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+        Self::start_with(None, handler)
+    }
+
+    /// Speaks TLS.
+    pub fn start_tls(tls: Arc<ServerConfig>, handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+        Self::start_with(Some(tls), handler)
+    }
+
+    fn start_with(tls: Option<Arc<ServerConfig>>, handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let shared = Shared { handler: Mutex::new(Box::new(handler)), seen: Mutex::default(), open: Mutex::default() };
+        let shared =
+            Shared { tls, handler: Mutex::new(Box::new(handler)), seen: Mutex::default(), open: Mutex::default() };
         let server =
             Self { port: listener.local_addr().unwrap().port(), shared: Arc::new(shared), listening: Mutex::new(None) };
         server.listen(listener);
@@ -134,7 +147,13 @@ impl Server {
                 let Ok(stream) = stream else { continue };
                 let shared = shared.clone();
                 shared.open.lock().unwrap().push(stream.try_clone().unwrap());
-                thread::spawn(move || serve(&shared, &stream));
+                thread::spawn(move || match &shared.tls {
+                    None => serve(&shared, &stream, &stream),
+                    Some(tls) => {
+                        let session = ServerConnection::new(tls.clone()).unwrap();
+                        serve(&shared, StreamOwned::new(session, &stream), &stream)
+                    }
+                });
             }
         });
     }
@@ -146,27 +165,28 @@ impl Drop for Server {
     }
 }
 
-fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
-    let _ = stream.set_nodelay(true);
+/// `stream` carries the words, `socket` is what lies below.
+fn serve(shared: &Shared, stream: impl Read + Write, socket: &TcpStream) -> Option<()> {
+    let _ = socket.set_nodelay(true);
     let mut reader = BufReader::new(stream);
     loop {
         let request = read(&mut reader)?;
         let reply = (shared.handler.lock().unwrap())(&request);
         let head = request.method == "HEAD";
         shared.seen.lock().unwrap().push(request);
-        answer(stream, reply, head)?;
+        answer(reader.get_mut(), reply, head).or_else(|| {
+            let _ = socket.shutdown(Shutdown::Both);
+            None
+        })?;
     }
 }
 
-fn answer(mut stream: &TcpStream, reply: Reply, head: bool) -> Option<()> {
+/// `None` when the connection is to be closed.
+fn answer(stream: &mut impl Write, reply: Reply, head: bool) -> Option<()> {
     match reply {
-        Reply::Close => {
-            let _ = stream.shutdown(Shutdown::Both);
-            None
-        }
+        Reply::Close => None,
         Reply::Reset => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"errors\"");
-            let _ = stream.shutdown(Shutdown::Both);
             None
         }
         Reply::Late(delay, reply) => {
@@ -182,12 +202,12 @@ fn answer(mut stream: &TcpStream, reply: Reply, head: bool) -> Option<()> {
             if !head {
                 out.extend_from_slice(&body);
             }
-            stream.write_all(&out).ok()
+            stream.write_all(&out).and_then(|()| stream.flush()).ok()
         }
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
+fn read(reader: &mut BufReader<impl Read>) -> Option<Request> {
     let mut line = String::new();
     if reader.read_line(&mut line).ok()? == 0 {
         return None;

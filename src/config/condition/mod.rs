@@ -1,6 +1,6 @@
 //! Conditions: the text behind `if`, type-checked once at load and then evaluated for every event.
 //!
-//! [`compile`] turns the parsed text into a [`Test`] in which every field is parsed, every literal typed and every
+//! [`compile()`] turns the parsed text into a [`Test`] in which every field is parsed, every literal typed and every
 //! constant folded; [`evaluate`] follows it without allocating. Both keep Logstash's rules, accidents included:
 //! nothing is ever converted, `false` is what `false`, null, missing, `""` and `"false"` are.
 

@@ -139,6 +139,14 @@ fn operand(place: &Place<'_>, after_if: usize) -> Option<Diagnostic> {
             let help = "fields are written `[a][b]`; strings in a list are quoted and separated by commas";
             Some(place.error(span, message, "not understood").help(help))
         }
+        TokenKind::Open(b'(') => {
+            let close =
+                place.outline.closing(next).and_then(|close| place.outline.token(close)).map_or(token.end, |t| t.end);
+            let inside = place.outline.slice(token.end..close).trim_end_matches(')').trim();
+            let message = "parentheses group conditions, expected a list in square brackets or one operand";
+            let error = place.error(place.span(token.start, close), message, "not an operand");
+            Some(error.help(format!("write `[{inside}]` for a list")))
+        }
         TokenKind::Other if rest.starts_with(['+', '.']) => {
             let (start, end) = place.unquoted_word();
             let word = place.outline.slice(start..end);
@@ -215,6 +223,12 @@ fn behind_operand(place: &Place<'_>, after_if: usize) -> Option<Diagnostic> {
             format!("a second comparison follows the first, expected `and`, `or` or `{{` before `{operator}`");
         let help = "comparisons do not chain: write `1 < [a] and [a] < 3`; `!` takes a whole comparison only in parentheses: `!([a] == 1)`";
         return Some(place.error(span, message, "one comparison too many").help(help));
+    }
+    if token.kind == TokenKind::Word && before.is_some_and(|b| b.kind == TokenKind::Regexp && b.end == token.start) {
+        let word = place.outline.slice(token.start..token.end);
+        let message = format!("the option `{word}` stands behind the regexp, expected it inside");
+        let help = format!("write `(?{word})` at the start of the regexp");
+        return Some(place.error(span, message, "not here").help(help));
     }
     match token.kind {
         TokenKind::Open(b'{') if innermost(place) == Some(FrameKind::Group) => {

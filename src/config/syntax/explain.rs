@@ -15,6 +15,7 @@ pub(super) fn explain(place: &Place<'_>) -> Diagnostic {
         .or_else(|| odd_character(place))
         .or_else(|| unclosed::string(place))
         .or_else(|| unclosed::section(place))
+        .or_else(|| unclosed::plugin(place))
         .or_else(|| unclosed::block(place))
         .or_else(|| outside(place))
         .or_else(|| condition::explain(place))
@@ -132,15 +133,23 @@ fn step(place: &Place<'_>) -> Diagnostic {
         Some(span) => error.related(span, "opened here"),
         None => error,
     };
-    if matches!(word, "elsif" | "elif" | "elseif" | "elsif?") {
+    if matches!(word, "elsif" | "elif" | "elseif") {
         let message = format!("`{word}` is no keyword, expected `else if`");
         return place.error(place.token_span(head), message, "not a keyword").help("write `else if`");
+    }
+    if word == "unless" {
+        let message = "`unless` is no keyword, expected `if`";
+        return place.error(place.token_span(head), message, "not a keyword").help("write `if !( … )`");
     }
     if let Some(orphan) = orphan_else(place) {
         let message = "`else` does not follow the `}` of an `if`, expected a plugin";
         return place.error(place.token_span(orphan.head), message, "no `if` before it");
     }
     let next_kind = place.outline.token(next).map(|token| token.kind);
+    if head < next && word == "else" {
+        let message = "`else` belongs between the `}` of an `if` and its own block, expected `} else {` or `} else if`";
+        return place.error(place.token_span(head), message, "out of place");
+    }
     if head < next && next_kind == Some(TokenKind::Arrow) {
         let message =
             format!("the setting `{word}` stands outside of a plugin, expected a plugin such as `{word} {{ … }}`");

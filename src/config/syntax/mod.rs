@@ -95,12 +95,10 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// The last character that means something, to point at when the text ends too early.
+    /// The last character, to point at when the text ends too early.
     fn end_of_text(&self) -> Span {
-        match self.outline.tokens.last() {
-            Some(last) => self.span(last.end.saturating_sub(1), last.end),
-            None => self.span(0, 0),
-        }
+        let end = self.original.trim_end().len();
+        self.span(end.saturating_sub(1), end)
     }
 
     fn expects(&self, rule: Rule) -> bool {

@@ -52,7 +52,8 @@ pub(super) enum FrameKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub kind: FrameKind,
-    /// The token of the bracket.
+    /// The bracket and its token.
+    pub bracket: u8,
     pub open: usize,
     /// The first token of what it belongs to: the plugin's name, `if`, the section's name.
     pub head: usize,
@@ -116,13 +117,13 @@ impl<'t> Outline<'t> {
 
     /// The token that closes the bracket at token `open`.
     pub(super) fn closing(&self, open: usize) -> Option<usize> {
-        let mut depth = 0_usize;
+        let mut brackets = Vec::new();
         for (at, token) in self.tokens.iter().enumerate().skip(open) {
             match token.kind {
-                TokenKind::Open(_) => depth += 1,
-                TokenKind::Close(_) => {
-                    depth = depth.checked_sub(1)?;
-                    if depth == 0 {
+                TokenKind::Open(bracket) => brackets.push(bracket),
+                TokenKind::Close(bracket) => {
+                    brackets.truncate(closed_by(bracket, brackets.iter().copied())?);
+                    if brackets.is_empty() {
                         return Some(at);
                     }
                 }
@@ -132,17 +133,12 @@ impl<'t> Outline<'t> {
         None
     }
 
-    /// The brace that opens the body of the step that starts at token `head`, on the level of that token.
+    /// The brace that opens the body of the step that starts at token `head`.
     pub(super) fn body(&self, head: usize) -> Option<usize> {
-        let mut at = head;
-        loop {
-            match self.token(at)?.kind {
-                TokenKind::Open(b'{') => return Some(at),
-                TokenKind::Open(_) => at = self.closing(at)? + 1,
-                TokenKind::Close(_) => return None,
-                _ => at += 1,
-            }
-        }
+        let mut behind = self.tokens.iter().enumerate().skip(head);
+        let (at, token) =
+            behind.find(|(_, token)| matches!(token.kind, TokenKind::Open(b'{') | TokenKind::Close(b'}')))?;
+        (token.kind == TokenKind::Open(b'{')).then_some(at)
     }
 }
 
@@ -177,7 +173,10 @@ impl<'o, 't> Walk<'o, 't> {
                 }
             }
             TokenKind::Close(bracket) => {
-                let closed = self.frames.pop().is_some();
+                let brackets = self.frames.iter().map(|frame| frame.bracket);
+                let left = closed_by(bracket, brackets);
+                let closed = left.is_some();
+                self.frames.truncate(left.unwrap_or(0));
                 let ends_step = bracket == b'}' && self.in_steps();
                 self.statement = self.statement.filter(|_| closed && !ends_step);
             }
@@ -188,8 +187,8 @@ impl<'o, 't> Walk<'o, 't> {
     fn classify(&self, bracket: u8, open: usize) -> Frame {
         let before = self.outline.before(open).map(|token| token.kind);
         match bracket {
-            b'[' => Frame { kind: FrameKind::List, open, head: open },
-            b'(' => Frame { kind: FrameKind::Group, open, head: open },
+            b'[' => Frame { kind: FrameKind::List, bracket, open, head: open },
+            b'(' => Frame { kind: FrameKind::Group, bracket, open, head: open },
             _ if self.in_steps() => {
                 let head = self.statement.unwrap_or(open);
                 let kind = match self.outline.word(head) {
@@ -197,12 +196,29 @@ impl<'o, 't> Walk<'o, 't> {
                     "if" | "else" | "elsif" | "elseif" | "elif" => FrameKind::Branch,
                     _ => FrameKind::Plugin,
                 };
-                Frame { kind, open, head }
+                Frame { kind, bracket, open, head }
             }
-            _ if before == Some(TokenKind::Arrow) => Frame { kind: FrameKind::Hash, open, head: open },
-            _ => Frame { kind: FrameKind::Plugin, open, head: open.saturating_sub(1) },
+            _ if before == Some(TokenKind::Arrow) => Frame { kind: FrameKind::Hash, bracket, open, head: open },
+            _ => Frame { kind: FrameKind::Plugin, bracket, open, head: open.saturating_sub(1) },
         }
     }
+}
+
+/// How many of the open brackets are left when this one closes. A brace closes what is open inside its block too, the
+/// others only their like; `None` when a brace closes nothing.
+fn closed_by(close: u8, open: impl DoubleEndedIterator<Item = u8> + ExactSizeIterator) -> Option<usize> {
+    let count = open.len();
+    let partner = match close {
+        b'}' => b'{',
+        b']' => b'[',
+        _ => b'(',
+    };
+    let mut inside = open.rev();
+    if close == b'}' {
+        let skipped = inside.position(|bracket| bracket == partner)?;
+        return Some(count - skipped - 1);
+    }
+    Some(if inside.next() == Some(partner) { count - 1 } else { count })
 }
 
 fn tokens(text: &str) -> Vec<Token> {

@@ -6,6 +6,7 @@ use super::Place;
 use super::explain::orphan_else;
 use super::outline::{FrameKind, TokenKind};
 use crate::config::diagnostic::{Diagnostic, Level};
+use crate::config::grammar::Rule;
 
 /// The text with the piece around the mistake taken out. `None` when nothing behind it can be trusted: an open
 /// string or bracket makes everything after it look wrong.
@@ -16,6 +17,11 @@ pub(super) fn patch(place: &Place<'_>) -> Option<String> {
     let frames = &place.situation.frames;
     if let Some(plugin) = frames.iter().find(|frame| frame.kind == FrameKind::Plugin) {
         if matches!(place.outline.word(plugin.head), "input" | "filter" | "output") {
+            return None;
+        }
+        // `grok {` inside `mutate {`: when the braces do not come out even, this is why.
+        let block = place.expects(Rule::arrow) && place.rest().starts_with('{');
+        if block && !place.outline.unclosed().is_empty() {
             return None;
         }
         let close = place.outline.closing(plugin.open)?;
@@ -30,8 +36,11 @@ pub(super) fn patch(place: &Place<'_>) -> Option<String> {
     };
     if let Some(condition) = condition.filter(|condition| next >= *condition && !frames.is_empty()) {
         let body = place.outline.body(condition)?;
+        if condition == body {
+            return Some(blank(place, head..place.outline.closing(body)? + 1, ""));
+        }
         // A literal is a condition too, and short enough for every gap.
-        return (condition < body).then(|| blank(place, condition..body, "0"));
+        return Some(blank(place, condition..body, "0"));
     }
     if frames.is_empty() {
         return outside(place, head, next);
@@ -66,6 +75,13 @@ fn step(place: &Place<'_>, head: usize, next: usize) -> Option<String> {
         && head == next
     {
         return Some(blank(place, next..next + 1, ""));
+    }
+    if let Some(TokenKind::Open(b'[' | b'(')) = place.outline.token(next).map(|token| token.kind) {
+        // With the block behind it, as in `unless [a] {`.
+        let close = place.outline.closing(next)?;
+        let block = place.outline.token(close + 1).is_some_and(|token| token.kind == TokenKind::Open(b'{'));
+        let end = if block { place.outline.closing(close + 1)? } else { close };
+        return Some(blank(place, head..end + 1, ""));
     }
     let start = place.outline.token(head)?.start;
     let line_end = place.text().get(start..)?.find('\n').map_or(place.text().len(), |at| start + at);

@@ -33,6 +33,13 @@ fn arrow(place: &Place<'_>) -> Diagnostic {
     if let (Some(TokenKind::Arrow), Some(word)) = (behind_arrow, place.outline.before(next)) {
         return unquoted(place, FrameKind::Hash, (word.start, word.end));
     }
+    if matches!(name, "if" | "else") {
+        let message = format!("`{name}` stands inside a plugin, expected a setting");
+        let span = place.token_span(next.saturating_sub(1));
+        return place
+            .error(span, message, "not a setting")
+            .help("put the whole plugin into the `if`, once for each case");
+    }
     let wrong = ["= >", "==>", "=>>", "->", "==", ":=", ": ", ":", "=", ">"].into_iter().find(|w| rest.starts_with(w));
     if let Some(wrong) = wrong.map(str::trim_end) {
         let message = format!("`{name}` is followed by `{wrong}`, expected `=>`");
@@ -142,9 +149,14 @@ fn behind_value(place: &Place<'_>, frame: FrameKind) -> Option<Diagnostic> {
         let message = "this reads as two lists, expected a quoted field reference";
         return Some(place.error(span, message, "a second list").help("quote the reference: `\"[a][b]\"`"));
     }
-    if frame == FrameKind::List && !matches!(token.kind, TokenKind::Close(_) | TokenKind::Other) {
+    if frame == FrameKind::List && token.kind != TokenKind::Other {
         let open = place.situation.frames.last()?.open;
-        let message = format!("`{}` follows without a comma, expected `,` or `]`", place.outline.word(next));
+        let message = match token.kind {
+            TokenKind::Close(bracket) => {
+                format!("the list is not closed before `{}`, expected `]`", char::from(bracket))
+            }
+            _ => format!("`{}` follows without a comma, expected `,` or `]`", place.outline.word(next)),
+        };
         let error = place.error(span, message, "expected `,` or `]`");
         return Some(error.related(place.token_span(open), "the list is opened here"));
     }

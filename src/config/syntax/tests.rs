@@ -78,6 +78,17 @@ fn every_common_mistake_is_named() {
             "2:10",
             &["not closed before `output`"],
         ),
+        (
+            "filter {\n  mutate {\n    add_tag => \"x\"\n  grok { }\n}\noutput { }\n",
+            "2:10",
+            &["block of `mutate` is not closed before `grok`"],
+        ),
+        ("filter {\n  x { a => [\"b\", \"c\" }\n  y { }\n}\n", "2:22", &["list is not closed", "opened here"]),
+        ("filter {\n  x ( a => 1 )\n}\n", "2:5", &["write `x { … }`"]),
+        ("filter {\n  x [ a => 1 ]\n}\n", "2:5", &["write `x { … }`"]),
+        ("filter {\n  x { } else if { y { } }\n}\n", "2:9", &[]),
+        ("filter {\n  unless [a] { y { } }\n}\n", "2:3", &["write `if !( … )`"]),
+        ("filter {\n  x { a => 1 if [b] { } }\n}\n", "2:14", &["inside a plugin"]),
         ("filters { mutate { } }\n", "1:1", &["did you mean `filter`?"]),
         ("grok { }\n", "1:1", &["`filter { grok { … } }`"]),
         ("if [a] { }\n", "1:1", &["outside of a section"]),
@@ -129,6 +140,10 @@ fn every_common_mistake_in_a_condition_is_named() {
         ("[a] == \u{201c}x\u{201d}", 8, &["typographic quote"]),
         ("[a] then", 5, &["remove it"]),
         ("[a] contains \"x\"", 5, &["in [field]"]),
+        ("[a] !== 5", 5, &["`!==` is no operator", "write `!=`"]),
+        ("[a] =~ /foo/i", 13, &["(?i)"]),
+        ("[a] == 'it's'", 12, &["`s"]),
+        ("[a] in (\"x\", \"y\")", 8, &["write `[\"x\", \"y\"]`"]),
         ("[a] == 'x", 8, &["never closed"]),
     ];
     check(table.iter().map(|(condition, column, words)| {

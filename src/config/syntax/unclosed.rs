@@ -4,6 +4,7 @@ use super::Place;
 use super::explain::never_closed;
 use super::outline::{Frame, FrameKind, Outline, TokenKind, Walk};
 use crate::config::diagnostic::Diagnostic;
+use crate::config::grammar::Rule;
 
 /// A string without its end, or one that swallowed the start of the next.
 pub(super) fn string(place: &Place<'_>) -> Option<Diagnostic> {
@@ -59,6 +60,17 @@ pub(super) fn section(place: &Place<'_>) -> Option<Diagnostic> {
     let (open, inner) = (frames.get(depth - 1)?, frames.get(depth)?);
     let missing = misindented(outline, outline.token(inner.head)?.start).unwrap_or(*open);
     Some(unclosed(place, missing, inner.head))
+}
+
+/// A plugin that reads as a setting of the plugin before it, because that one is not closed.
+pub(super) fn plugin(place: &Place<'_>) -> Option<Diagnostic> {
+    let outline = &place.outline;
+    let next = place.situation.next;
+    let frame = place.situation.frames.last().filter(|frame| frame.kind == FrameKind::Plugin)?;
+    let name = next.checked_sub(1)?;
+    let is_block = place.expects(Rule::arrow) && outline.token(next)?.kind == TokenKind::Open(b'{');
+    let outdented = indentation(outline, name)? <= indentation(outline, frame.head)?;
+    (is_block && outdented).then(|| unclosed(place, *frame, name))
 }
 
 /// A block that is still open at the end of the text.

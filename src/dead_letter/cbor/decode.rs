@@ -231,6 +231,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Counts one item down; true when there is none left.
+    #[inline(always)]
     fn at_end(&mut self, count: &mut Count) -> Result<bool> {
         match count {
             Count::Left(0) => Ok(true),
@@ -470,6 +471,7 @@ impl<'a> Decoder<'a> {
         self.text(head, &tags).map(Some)
     }
 
+    #[inline(always)]
     fn text(&mut self, head: Head, tags: &Tags) -> Result<RawText<'a>> {
         if tags.reference {
             return match self.shared(head.argument)? {
@@ -501,6 +503,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    #[inline(always)]
     fn utf8(&mut self, bytes: &'a [u8]) -> Result<&'a str> {
         match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => Ok(text),
@@ -509,6 +512,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes a string of definite length into the table if it is long enough.
+    #[inline(always)]
     fn share(&mut self, len: usize, string: Shared<'a>) {
         if let Some(table) = self.tables.last_mut()
             && enters(len, table.len())
@@ -517,6 +521,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    #[inline(always)]
     fn shared(&mut self, index: u64) -> Result<Shared<'a>> {
         match self.tables.last().and_then(|table| table.get(usize::try_from(index).ok()?)) {
             Some(shared) => Ok(*shared),
@@ -525,11 +530,25 @@ impl<'a> Decoder<'a> {
     }
 
     /// All tags in front of an item, then its head. A reference's head is its index.
+    #[inline(always)]
     fn tagged_head(&mut self) -> Result<(Head, Tags)> {
-        let mut tags = Tags::default();
-        if self.peek()? >> 5 != major::TAG {
-            return Ok((self.head()?, tags));
+        // Nearly all tags are string references.
+        if let Some([0xd8, 25, ..]) = self.bytes.get(self.at..) {
+            self.at += 2;
+            let head = self.head()?;
+            if head.major != major::UNSIGNED {
+                return self.error("a string reference without an index");
+            }
+            return Ok((head, Tags { reference: true, ..Tags::default() }));
         }
+        if self.peek()? >> 5 != major::TAG {
+            return Ok((self.head()?, Tags::default()));
+        }
+        self.tags_and_head()
+    }
+
+    fn tags_and_head(&mut self) -> Result<(Head, Tags)> {
+        let mut tags = Tags::default();
         for _ in 0..MOST_TAGS {
             let head = self.head()?;
             if head.major != major::TAG {
@@ -565,6 +584,7 @@ impl<'a> Decoder<'a> {
         self.error("too many tags")
     }
 
+    #[inline(always)]
     fn head(&mut self) -> Result<Head> {
         let first = self.peek()?;
         self.at += 1;
@@ -582,10 +602,12 @@ impl<'a> Decoder<'a> {
         Ok(Head { major, info, argument })
     }
 
+    #[inline(always)]
     fn count(&mut self, head: Head) -> Result<Count> {
         Ok(if head.info == 31 { Count::Open } else { Count::Left(head.argument) })
     }
 
+    #[inline(always)]
     fn peek(&mut self) -> Result<u8> {
         match self.bytes.get(self.at) {
             Some(byte) => Ok(*byte),
@@ -597,6 +619,7 @@ impl<'a> Decoder<'a> {
         self.bytes.len() - self.at
     }
 
+    #[inline(always)]
     fn take(&mut self, len: u64) -> Result<&'a [u8]> {
         let slice = usize::try_from(len).ok().and_then(|len| self.bytes.get(self.at..self.at.checked_add(len)?));
         match slice {

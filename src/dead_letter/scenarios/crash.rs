@@ -140,13 +140,14 @@ fn write_until_killed(place: &Place) {
     let mut number = place.acks().last().map_or(0, |last| last + 1);
     loop {
         // Now and then an entry of several blocks.
-        let padding = if number % 5 == 0 { 40_000 + number as usize % 7 * 11_000 } else { number as usize % 900 };
+        let padding =
+            if number.is_multiple_of(5) { 40_000 + number as usize % 7 * 11_000 } else { number as usize % 900 };
         let reason = format!("{number} {}", "x".repeat(padding));
         if write(&writer, &reason) == Written::Stored {
             Place::write_note(&mut acks, &number.to_string());
         }
         number += 1;
-        if number % 50 == 0 {
+        if number.is_multiple_of(50) {
             // Long enough for the idle segment to be sealed, too.
             std::thread::sleep(Duration::from_millis(45));
         }

@@ -127,3 +127,54 @@ impl Encoder for JsonEncoder {
         event.write_json(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plugins::testing::{decoded, encoded, json};
+
+    fn shown(codec: &str, text: &str) -> Vec<String> {
+        decoded(codec, &[text.as_bytes()]).iter().map(json).collect()
+    }
+
+    #[test]
+    fn objects_and_lists_of_them_are_events() {
+        assert_eq!(shown("json { }", r#"{"a":1}"#), [r#"{"a":1,"event":{"original":"{\"a\":1}"}}"#]);
+        assert_eq!(shown("json { }", r#"[{"a":1},{"b":2}] junk"#), [r#"{"a":1}"#, r#"{"b":2}"#]);
+        assert_eq!(shown("json { }", r#"{"event":{"original":"x"}}"#), [r#"{"event":{"original":"x"}}"#]);
+        assert!(shown("json { }", " \n").is_empty());
+        assert!(shown("json { }", "[]").is_empty());
+        let codec = r#"json { ecs_compatibility => disabled target => "[p][q]" }"#;
+        assert_eq!(
+            shown(codec, r#"{"@timestamp":"nope","tags":{"x":1}}"#),
+            [r#"{"p":{"q":{"@timestamp":"nope","tags":{"x":1}}}}"#]
+        );
+    }
+
+    #[test]
+    fn anything_else_is_kept_as_text_with_a_tag() {
+        for text in [r#"{"a":"#, "5", "null", r#"[{"a":1},2]"#, r#""x""#, "{'a':1}"] {
+            let events = decoded("json { }", &[text.as_bytes()]);
+            assert_eq!(events.len(), 1, "{text}");
+            assert_eq!(events[0].fields().get("message").unwrap().as_str(), Some(text));
+            assert!(json(&events[0]).ends_with(r#""tags":["_jsonparsefailure"]}"#), "{text}");
+            assert!(!events[0].fields().contains_key("event"));
+        }
+    }
+
+    #[test]
+    fn hostile_nesting_is_a_failure() {
+        for text in ["[".repeat(100_000), "{\"a\":".repeat(100_000), "9".repeat(100_000)] {
+            let events = decoded("json { }", &[text.as_bytes()]);
+            assert_eq!(events.len(), 1);
+            assert!(events[0].fields().contains_key("tags"));
+        }
+    }
+
+    #[test]
+    fn documents_are_compact_and_without_metadata() {
+        let event = r#"{"@timestamp":"2020-01-02T03:04:05.006Z","m":"é/<\u0001","f":1e7,"@metadata":{"x":1}}"#;
+        let expected = r#"{"@timestamp":"2020-01-02T03:04:05.006Z","m":"é/<\u0001","f":1.0E7,"@version":"1"}"#;
+        assert_eq!(encoded("json { }", &[event, event]), format!("{expected}{expected}"));
+        assert_eq!(encoded(r#"json_lines { delimiter => ";" }"#, &[event]), format!("{expected};"));
+    }
+}

@@ -77,4 +77,44 @@ impl Encoder for JsonLinesEncoder {
         event.write_json(out);
         out.extend_from_slice(self.delimiter.as_bytes());
     }
+
+    fn delimiter(&self) -> Option<&[u8]> {
+        Some(self.delimiter.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plugins::testing::{codec, decoded, json};
+
+    fn shown(codec: &str, chunks: &[&[u8]]) -> Vec<String> {
+        decoded(codec, chunks).iter().map(json).collect()
+    }
+
+    #[test]
+    fn documents_may_span_chunks() {
+        let chunks: [&[u8]; 2] = [b"{\"a\":1}\n{\"a\"", b":2}\n\n[{\"b\":1},{\"b\":2}]\nbad\n{\"c\":3}"];
+        assert_eq!(
+            shown("json_lines { }", &chunks),
+            [
+                r#"{"a":1}"#,
+                r#"{"a":2}"#,
+                r#"{"b":1}"#,
+                r#"{"b":2}"#,
+                r#"{"message":"bad","tags":["_jsonparsefailure"]}"#,
+                r#"{"c":3}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_shown_by_its_beginning() {
+        let long = format!("{{\"a\":\"{}\"}}\n", "é".repeat(1000));
+        let events = shown("json_lines { decode_size_limit_bytes => 100 }", &[long.as_bytes(), b"{\"a\":1}\n"]);
+        assert_eq!(events.len(), 2);
+        assert!(events[0].ends_with(r#"é","tags":["_jsonparsetoobigfailure"]}"#), "{}", events[0]);
+        assert!(events[0].len() < 1100);
+        assert_eq!(events[1], r#"{"a":1}"#);
+        assert!(codec("json_lines { decode_size_limit_bytes => 0 }").is_err());
+    }
 }

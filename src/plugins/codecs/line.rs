@@ -44,13 +44,13 @@ struct LineDecoder {
     messages: MessageEvents,
 }
 
-fn event(messages: MessageEvents, line: Line, now: Timestamp) -> Event {
+fn push_event(messages: MessageEvents, line: Line, now: Timestamp, out: &mut Vec<Event>) {
     match line {
-        Line::Whole(text) => messages.event(text, now),
+        Line::Whole(text) => messages.push_event(text, now, out),
         Line::TooLong(head) => {
             tracing::warn!(target: "logstash.codecs.line", "a line is longer than {LONGEST_LINE} bytes; \
                 its beginning goes on with the tag {TOO_LONG}, the rest is dropped");
-            messages.failure(head, now, TOO_LONG)
+            out.push(messages.failure(head, now, TOO_LONG));
         }
     }
 }
@@ -59,19 +59,25 @@ impl Decoder for LineDecoder {
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
         let now = Timestamp::now();
         let messages = self.messages;
-        self.lines.cut(&chunk, |line| out.push(event(messages, line, now)));
+        self.lines.cut(&chunk, |line| push_event(messages, line, now, out));
     }
 
     fn decode_chunk(&mut self, chunk: HipByt<'static>) -> EventStream {
         let now = Timestamp::now();
         let messages = self.messages;
-        let (first, whole) = self.lines.split(&chunk);
+        let (mut first, mut whole) = self.lines.split(&chunk);
         let count = usize::from(first.is_some()) + whole.number();
-        EventStream::lazy(first.into_iter().chain(whole).map(move |line| event(messages, line, now)), count)
+        EventStream::lazy(count, move |most, out| {
+            for line in first.take().into_iter().chain(whole.by_ref()).take(most) {
+                push_event(messages, line, now, out);
+            }
+        })
     }
 
     fn flush(&mut self, out: &mut Vec<Event>) {
-        out.extend(self.lines.rest().map(|line| event(self.messages, line, Timestamp::now())));
+        if let Some(line) = self.lines.rest() {
+            push_event(self.messages, line, Timestamp::now(), out);
+        }
     }
 }
 
@@ -84,5 +90,9 @@ impl Encoder for LineEncoder {
     fn encode(&self, event: &Event, out: &mut Vec<u8>) {
         self.format.write(event, out);
         out.extend_from_slice(self.delimiter.as_bytes());
+    }
+
+    fn delimiter(&self) -> Option<&[u8]> {
+        Some(self.delimiter.as_bytes())
     }
 }

@@ -23,9 +23,11 @@ impl MessageEvents {
         self.charset
     }
 
-    /// An event of that message. With ECS the text is kept a second time, where no filter changes it.
-    pub fn event(self, message: Text, now: Timestamp) -> Event {
-        if self.keep_original { Event::from_original_message(message, now) } else { Event::from_message(message, now) }
+    /// Makes an event of that message at the end of `out`. With ECS the text is kept a second time, where no filter
+    /// changes it.
+    #[inline]
+    pub fn push_event(self, message: Text, now: Timestamp, out: &mut Vec<Event>) {
+        Event::push_message(message, now, self.keep_original, out);
     }
 
     /// An event that shows what could not be taken.

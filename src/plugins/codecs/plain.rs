@@ -23,7 +23,7 @@ struct PlainDecoder(MessageEvents);
 
 impl Decoder for PlainDecoder {
     fn decode(&mut self, chunk: HipByt<'static>, out: &mut Vec<Event>) {
-        out.push(self.0.event(self.0.charset().text(chunk), Timestamp::now()));
+        self.0.push_event(self.0.charset().text(chunk), Timestamp::now(), out);
     }
 }
 
@@ -32,5 +32,41 @@ struct PlainEncoder(PlainText);
 impl Encoder for PlainEncoder {
     fn encode(&self, event: &Event, out: &mut Vec<u8>) {
         self.0.write(event, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plugins::testing::{decoded, encoded, json};
+
+    #[test]
+    fn a_chunk_is_an_event_and_its_text_is_kept_with_ecs() {
+        let events = decoded("plain { }", &[b"a\nb", b""]);
+        let shown: Vec<String> = events.iter().map(json).collect();
+        assert_eq!(
+            shown,
+            [r#"{"message":"a\nb","event":{"original":"a\nb"}}"#, r#"{"message":"","event":{"original":""}}"#]
+        );
+        let events = decoded(r#"plain { ecs_compatibility => disabled charset => "ISO-8859-1" }"#, &[b"caf\xe9"]);
+        assert_eq!(json(&events[0]), r#"{"message":"café"}"#);
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_escaped_with_the_whole_text() {
+        let events = decoded("plain { ecs_compatibility => disabled }", &[b"caf\xe8 \"q\" \\ \xc3\xa9\t# end"]);
+        let message = events[0].fields().get("message").unwrap().as_str().unwrap().to_owned();
+        assert_eq!(message, r#"caf\xE8 \"q\" \\ é\t# end"#);
+    }
+
+    #[test]
+    fn without_a_format_time_host_and_message_are_printed() {
+        let at = r#""@timestamp":"2020-01-02T03:04:05.006Z""#;
+        let events = [format!(r#"{{{at},"message":"m","host":"h"}}"#), format!(r#"{{{at},"host":{{"name":"x"}}}}"#)];
+        assert_eq!(
+            encoded("plain { }", &[&events[0], &events[1]]),
+            "2020-01-02T03:04:05.006Z h m2020-01-02T03:04:05.006Z {name=x} %{message}"
+        );
+        assert_eq!(encoded(r#"line { format => "%{a} %{zz}" }"#, &[r#"{"a":[1,2]}"#]), "1,2 %{zz}\n");
+        assert_eq!(encoded("dots { }", &["{}", "{}"]), "..");
     }
 }

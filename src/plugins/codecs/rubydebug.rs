@@ -124,3 +124,63 @@ fn plain(decimal: &Decimal) -> String {
     let fraction = fraction.trim_end_matches('0');
     format!("{sign}{whole}.{}", if fraction.is_empty() { "0" } else { fraction })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::testing::{codec, encoded};
+
+    const AT: &str = r#""@timestamp":"2020-01-02T03:04:05.006Z""#;
+
+    #[test]
+    fn keys_are_aligned_by_level() {
+        let event = format!(r#"{{{AT},"a":{{"bb":{{"c":1}},"d":"x"}},"e":{{}},"l":["a",{{"k":1}},[2.5]],"ñé":null}}"#);
+        let expected = r#"{
+    "@timestamp" => 2020-01-02T03:04:05.006Z,
+             "a" => {
+        "bb" => {
+            "c" => 1
+        },
+         "d" => "x"
+    },
+             "e" => {},
+             "l" => [
+        [0] "a",
+        [1] {
+            "k" => 1
+        },
+        [2] [
+            [0] 2.5
+        ]
+    ],
+            "ñé" => nil,
+      "@version" => "1"
+}
+"#;
+        assert_eq!(encoded("rubydebug { }", &[&event]), expected);
+    }
+
+    #[test]
+    fn metadata_is_shown_on_demand_and_when_there_is_any() {
+        let event = format!(r#"{{{AT},"@metadata":{{"k":{{"x":1}}}}}}"#);
+        let shown = encoded("rubydebug { metadata => true }", &[&event]);
+        assert!(shown.contains("   \"@metadata\" => {\n        \"k\" => {\n            \"x\" => 1\n"), "{shown}");
+        assert!(!encoded("rubydebug { metadata => true }", &["{}"]).contains("@metadata"));
+        assert!(!encoded("rubydebug { }", &[&event]).contains("@metadata"));
+    }
+
+    #[test]
+    fn decimals_are_plain_unless_that_would_be_endless() {
+        for (given, expected) in [
+            ("1.50", "1.5"),
+            ("100", "100.0"),
+            ("1E3", "1000.0"),
+            ("-0.0025", "-0.0025"),
+            ("0.0", "0.0"),
+            ("1e2000000000", "0.1e2000000001"),
+        ] {
+            assert_eq!(plain(&Decimal::parse(given).unwrap()), expected, "{given}");
+        }
+        assert!(codec("rubydebug { }").unwrap().decoders.is_none());
+    }
+}

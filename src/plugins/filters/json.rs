@@ -129,3 +129,51 @@ fn set_timestamp(event: &mut Event, given: &Value) {
     event.tag("_timestampparsefailure");
     event.fields_mut().insert(Text::borrowed("_@timestamp"), text_form::utf8(text));
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plugins::testing::filtered;
+
+    fn read(options: &str, event: &str) -> String {
+        filtered(&format!("filter {{ json {{ source => \"m\" {options} }} }}"), &[event]).remove(0)
+    }
+
+    #[test]
+    fn keys_at_the_top_are_references() {
+        let event = r#"{"m":"{\"[a][b]\":1,\"a.b\":2,\"n\":1.10,\"m\":null}"}"#;
+        assert_eq!(read("", event), r#"{"m":null,"a":{"b":1},"a.b":2,"n":1.10}"#);
+        assert_eq!(
+            read(r#"target => "t""#, event),
+            event.replace("}\"}", "}\",\"t\":{\"[a][b]\":1,\"a.b\":2,\"n\":1.10,\"m\":null}}")
+        );
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_set_fails_and_earlier_ones_stay() {
+        for bad in [r#"\"a[b\":1"#, r#"\"tags\":5"#, r#"\"@metadata\":5"#] {
+            let event = format!(r#"{{"m":"{{\"x\":1,{bad},\"y\":2}}"}}"#);
+            let expected = event.replace("}\"}", "}\",\"x\":1,\"tags\":[\"_jsonparsefailure\"]}");
+            assert_eq!(read("", &event), expected);
+        }
+    }
+
+    #[test]
+    fn of_several_values_the_last_one_counts() {
+        assert_eq!(read(r#"target => "t""#, r#"{"m":"{\"a\":1} 5"}"#), r#"{"m":"{\"a\":1} 5","t":5}"#);
+        assert_eq!(read(r#"target => "t""#, r#"{"m":" "}"#), r#"{"m":" ","t":null}"#);
+        assert_eq!(read(r#"target => "t""#, r#"{"m":"{} x"}"#), r#"{"m":"{} x","tags":["_jsonparsefailure"]}"#);
+    }
+
+    #[test]
+    fn what_is_no_json_is_tagged_unless_that_is_switched_off() {
+        for event in [r#"{"m":"x"}"#, r#"{"m":5}"#, r#"{"m":[]}"#] {
+            assert_eq!(read("", event), event.replace('}', r#","tags":["_jsonparsefailure"]}"#));
+            assert_eq!(read("skip_on_invalid_json => true", event), event);
+        }
+        for event in [r#"{"m":null}"#, r#"{"m":false}"#, "{}"] {
+            assert_eq!(read(r#"add_tag => "x""#, event), event);
+        }
+        let needs_target = read("skip_on_invalid_json => true", r#"{"m":"[1]"}"#);
+        assert_eq!(needs_target, r#"{"m":"[1]","tags":["_jsonparsefailure"]}"#);
+    }
+}

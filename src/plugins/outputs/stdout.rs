@@ -18,10 +18,16 @@ struct Stdout {
     encoders: Encoders,
     /// Set once nobody reads any more.
     closed: AtomicBool,
+    /// Whether the pipeline has no other output, so that it is of no use without readers.
+    ends_pipeline: bool,
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Output> {
-    Box::new(Stdout { encoders: options.encoder("codec", "rubydebug"), closed: AtomicBool::new(false) })
+    Box::new(Stdout {
+        encoders: options.encoder("codec", "rubydebug"),
+        closed: AtomicBool::new(false),
+        ends_pipeline: options.context().is_only_output,
+    })
 }
 
 #[async_trait]
@@ -39,8 +45,7 @@ impl Output for Stdout {
             let why = std::io::Error::from(error);
             if matches!(error, Errno::PIPE | Errno::BADF) {
                 if !self.closed.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(target: "logstash.outputs.stdout",
-                        "nobody reads standard output any more ({why}); events for it are thrown away from now on");
+                    self.readers_left(&why, stop);
                 }
                 break;
             }
@@ -51,6 +56,20 @@ impl Output for Stdout {
             }
         }
         Ok(Deliveries::all())
+    }
+}
+
+impl Stdout {
+    /// As with `head`, a program that only prints ends with its reader.
+    fn readers_left(&self, why: &std::io::Error, stop: &Stop) {
+        if self.ends_pipeline {
+            tracing::info!(target: "logstash.outputs.stdout",
+                "nobody reads standard output any more ({why}) and the pipeline has no other output: it ends");
+            stop.cancel();
+        } else {
+            tracing::warn!(target: "logstash.outputs.stdout",
+                "nobody reads standard output any more ({why}); events for it are thrown away from now on");
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod http;
 mod output;
-mod program;
+pub mod program;
 mod sentences;
 mod world;
 
@@ -24,7 +24,8 @@ pub enum Stopped {
     Unknown(String),
 }
 
-type Outcome<T = ()> = Result<T, Stopped>;
+/// What a step gives, unless the scenario ends.
+pub type Outcome<T = ()> = Result<T, Stopped>;
 
 /// Runs a scenario.
 pub fn run(entry: &Entry) -> Verdict {
@@ -32,7 +33,7 @@ pub fn run(entry: &Entry) -> Verdict {
         Ok(()) => Verdict::Passed,
         Err(Stopped::Unknown(reason)) => Verdict::Skipped(reason),
         Err(Stopped::Failed(message)) => {
-            Verdict::Failed(Failure { findings: vec![Finding::Unusable(message)], ..Failure::default() })
+            Verdict::Failed(Failure { findings: vec![Finding::Message(message)], ..Failure::default() })
         }
     }
 }

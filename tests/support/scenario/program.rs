@@ -35,12 +35,17 @@ impl Said {
 
 /// Runs a command line to its end, or ends it after the limit.
 pub fn run(line: &str, stdin: &str, env: Option<&Map>, directory: &Path) -> Outcome<Said> {
-    let begun = Instant::now();
     let mut command = command(&words(line)?, directory)?;
     for (name, value) in env.into_iter().flat_map(Map::iter) {
         command.env(name.as_str(), value.as_str().unwrap_or_default());
     }
-    let mut child = command.spawn().map_err(|e| Stopped::Failed(format!("{line}: {e}")))?;
+    run_command(command, stdin)
+}
+
+/// Runs a command to its end, or ends it after the limit.
+pub fn run_command(mut command: Command, stdin: &str) -> Outcome<Said> {
+    let begun = Instant::now();
+    let mut child = command.spawn().map_err(|e| Stopped::Failed(e.to_string()))?;
     if let Some(mut input) = child.stdin.take() {
         // It may end without reading.
         let _ = input.write_all(stdin.as_bytes());
@@ -53,10 +58,10 @@ pub fn run(line: &str, stdin: &str, env: Option<&Map>, directory: &Path) -> Outc
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let message = format!("{line}: did not end within {} s\n{}", LIMIT.as_secs(), err.text());
+                let message = format!("did not end within {} s\n{}", LIMIT.as_secs(), err.text());
                 return Err(Stopped::Failed(message));
             }
-            Err(error) => return Err(Stopped::Failed(format!("{line}: {error}"))),
+            Err(error) => return Err(Stopped::Failed(error.to_string())),
         }
     };
     let took = begun.elapsed();

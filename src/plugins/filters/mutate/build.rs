@@ -3,9 +3,9 @@
 use super::convert::Conversion;
 use super::gsub::Gsub;
 use super::merge::Merge;
-use super::operation::{Name, Operation};
+use super::operation::Operation;
 use super::text::Change;
-use crate::event::{FieldRef, Template, Text, Value, text_form};
+use crate::event::{FieldName, FieldRef, Template, Text, Value, text_form};
 use crate::plugins::{Options, convert};
 
 /// All operations of a block, in the order in which they run.
@@ -33,12 +33,11 @@ fn coerce(options: &mut Options<'_>, all: &mut Vec<Operation>) {
 
 fn rename(options: &mut Options<'_>, all: &mut Vec<Operation>) {
     for (from, to) in pairs(options, "rename", "New names of fields.") {
-        let to = match to {
-            Value::Array(_) => Some(Name::List),
-            to => self::name(options, "rename", &to),
-        };
-        if let (Some(from), Some(to)) = (name(options, "rename", &Value::from(from)), to) {
-            all.push(Operation::Rename(from, to));
+        let Some(from) = name(options, "rename", &Value::from(from)) else { continue };
+        if let Value::Array(_) = to {
+            all.push(Operation::Rename(from, None));
+        } else if let Some(to) = name(options, "rename", &to) {
+            all.push(Operation::Rename(from, Some(to)));
         }
     }
 }
@@ -134,12 +133,11 @@ fn merge(options: &mut Options<'_>, all: &mut Vec<Operation>) {
 
 fn copy(options: &mut Options<'_>, all: &mut Vec<Operation>) {
     for (from, to) in pairs(options, "copy", "Copies of fields.") {
-        let to = match to {
-            Value::Array(_) => Some(Name::List),
-            to => field(options, "copy", &config_text(&to)).map(Name::Fixed),
-        };
-        if let (Some(from), Some(to)) = (field(options, "copy", &from), to) {
-            all.push(Operation::Copy(from, to));
+        let Some(from) = field(options, "copy", &from) else { continue };
+        if let Value::Array(_) = to {
+            all.push(Operation::Copy(from, None));
+        } else if let Some(to) = field(options, "copy", &config_text(&to)) {
+            all.push(Operation::Copy(from, Some(to)));
         }
     }
 }
@@ -163,12 +161,11 @@ fn template(options: &mut Options<'_>, option: &'static str, value: &Value) -> O
         .ok()
 }
 
-fn name(options: &mut Options<'_>, option: &'static str, value: &Value) -> Option<Name> {
+fn name(options: &mut Options<'_>, option: &'static str, value: &Value) -> Option<FieldName> {
     let template = template(options, option, value)?;
-    match template.as_constant() {
-        Some(text) => field(options, option, text).map(Name::Fixed),
-        None => Some(Name::PerEvent(template, options.context().escape_style)),
-    }
+    FieldName::compile(template, options.context().escape_style)
+        .map_err(|error| options.invalid(option, error.to_string()))
+        .ok()
 }
 
 /// A value of the configuration as text; lists and maps in Ruby's form.

@@ -1,9 +1,10 @@
 //! `gsub`: every match of a regular expression is replaced.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::ruby_regex::{Match, RubyRegex};
 use crate::event::{EscapeStyle, Event, FieldRef, Template, Text, Value};
+use crate::regexp::{Captures, GaveUp, RegexpError, RubyRegex};
 
 /// A rule of `gsub`.
 pub(super) struct Gsub {
@@ -40,7 +41,9 @@ enum Piece {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GsubError {
     #[error("gsub: {0}")]
-    Regex(String),
+    Pattern(#[from] RegexpError),
+    #[error("gsub: {0}")]
+    GaveUp(#[from] GaveUp),
     #[error("gsub: undefined group name reference: {0}")]
     UnknownGroup(String),
 }
@@ -75,7 +78,7 @@ impl Gsub {
         let regex = match &self.pattern {
             Pattern::Fixed(regex) => regex,
             Pattern::PerEvent(template) => {
-                compiled = RubyRegex::new(&template.render(event)).map_err(GsubError::Regex)?;
+                compiled = RubyRegex::new(&template.render(event))?;
                 &compiled
             }
         };
@@ -98,43 +101,56 @@ impl Gsub {
     }
 }
 
-/// Replaces every match, empty ones too; `None` when there is no match.
+/// Replaces every match, empty ones too, also right behind another one; `None` when there is no match.
 fn replace_all(regex: &RubyRegex, pieces: &[Piece], text: &str) -> Result<Option<String>, GsubError> {
+    let needs_groups = pieces.iter().any(|piece| matches!(piece, Piece::Group(1..) | Piece::Named(_)));
     let mut out = String::new();
-    let mut from = 0;
-    let mut copied = 0;
-    let mut any = false;
-    while from <= text.len()
-        && let Some(found) = regex.find_at(text, from).map_err(GsubError::Regex)?
-    {
-        any = true;
-        let range = found.range();
-        out.push_str(text.get(copied..range.start).unwrap_or_default());
-        push_replacement(pieces, &found, text, &mut out)?;
-        copied = range.end;
-        // After an empty match the search goes on behind the next character.
-        let step = text.get(range.end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-        from = if range.is_empty() { range.end + step } else { range.end };
+    let mut next = Some(0);
+    let mut copied = None;
+    while let Some(from) = next {
+        let found = if needs_groups {
+            regex.captures_at(text, from)?.map(|captures| (captures.range(), Some(captures)))
+        } else {
+            regex.find_at(text, from)?.map(|range| (range, None))
+        };
+        let Some((range, captures)) = found else { break };
+        out.push_str(text.get(copied.unwrap_or(0)..range.start).unwrap_or_default());
+        for piece in pieces {
+            out.push_str(piece.text(regex, text, &range, captures.as_ref())?);
+        }
+        copied = Some(range.end);
+        // After an empty match the search goes on behind the next character, or ends with the text.
+        let character = || text.get(range.end..).and_then(|rest| rest.chars().next());
+        next = if range.is_empty() { character().map(|c| range.end + c.len_utf8()) } else { Some(range.end) };
     }
-    out.push_str(text.get(copied..).unwrap_or_default());
-    Ok(any.then_some(out))
+    Ok(copied.map(|copied| {
+        out.push_str(text.get(copied..).unwrap_or_default());
+        out
+    }))
 }
 
-fn push_replacement(pieces: &[Piece], found: &Match, text: &str, out: &mut String) -> Result<(), GsubError> {
-    for piece in pieces {
-        let range = match piece {
-            Piece::Text(text) => {
-                out.push_str(text);
-                continue;
+impl Piece {
+    /// What stands for this part, for one match.
+    fn text<'t>(
+        &'t self,
+        regex: &RubyRegex,
+        text: &'t str,
+        range: &Range<usize>,
+        captures: Option<&Captures<'_>>,
+    ) -> Result<&'t str, GsubError> {
+        let part = match self {
+            Self::Text(text) => return Ok(text),
+            Self::Group(0) => Some(range.clone()),
+            Self::Group(index) => captures.and_then(|captures| captures.get(*index)),
+            Self::Named(name) if regex.group_names().iter().all(|known| known.as_ref() != Some(name)) => {
+                return Err(GsubError::UnknownGroup(name.clone()));
             }
-            Piece::Group(index) => found.group(*index),
-            Piece::Named(name) => found.named(name).ok_or_else(|| GsubError::UnknownGroup(name.clone()))?,
-            Piece::Before => Some(0..found.range().start),
-            Piece::Behind => Some(found.range().end..text.len()),
+            Self::Named(name) => captures.and_then(|captures| captures.name(name)),
+            Self::Before => Some(0..range.start),
+            Self::Behind => Some(range.end..text.len()),
         };
-        out.push_str(range.and_then(|range| text.get(range)).unwrap_or_default());
+        Ok(part.and_then(|part| text.get(part)).unwrap_or_default())
     }
-    Ok(())
 }
 
 /// Takes a replacement apart. A backslash before anything else stays.
@@ -189,7 +205,7 @@ mod tests {
         for (text, pattern, replacement, expected) in [
             ("x-y p-q", r"(\w)-(\w)", r"\2-\1", "y-x q-p"),
             ("abc", "x*", "-", "-a-b-c-"),
-            ("xabc", "x*", "-", "--a-b-c-"),
+            ("hello", "l*", "-", "-h-e--o-"),
             ("é", "", "-", "-é-"),
             ("abc", "b", r"<\0\&>", "a<bb>c"),
             ("abc", "b", r"<\`|\'>", "a<a|c>c"),

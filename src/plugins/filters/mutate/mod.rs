@@ -9,7 +9,8 @@ mod gsub;
 mod merge;
 mod number_text;
 mod operation;
-mod ruby_regex;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use self::operation::Operation;

@@ -5,15 +5,15 @@ use super::gsub::{Gsub, GsubError};
 use super::merge::Merge;
 use super::text::{self, Change};
 use crate::event::{
-    EscapeStyle, Event, FieldError, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
+    Event, FieldError, FieldName, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
 };
 
 /// One change to an event.
 pub(super) enum Operation {
     /// A text for a field that is null.
     Coerce(FieldRef, Template),
-    /// A new name.
-    Rename(Name, Name),
+    /// A new name; `None` stands for a list, which names no field.
+    Rename(FieldName, Option<FieldName>),
     /// A text for a field that exists.
     Update(FieldRef, Template),
     /// A text for a field.
@@ -32,16 +32,8 @@ pub(super) enum Operation {
     Join(FieldRef, Text),
     /// Several fields to one.
     Merge(Merge),
-    /// A second field with the same value.
-    Copy(FieldRef, Name),
-}
-
-/// The name of a field, which may depend on the event.
-pub(super) enum Name {
-    Fixed(FieldRef),
-    PerEvent(Template, EscapeStyle),
-    /// A key that was given twice has a list as value, which names no field.
-    List,
+    /// A second field with the same value; `None` as in a new name.
+    Copy(FieldRef, Option<FieldRef>),
 }
 
 /// Why an operation failed.
@@ -71,7 +63,7 @@ impl Operation {
                     assign(event, field, text)?;
                 }
             }
-            Self::Rename(from, to) => rename(event, from, to)?,
+            Self::Rename(from, to) => rename(event, from, to.as_ref())?,
             Self::Update(field, text) => {
                 if event.includes(field) {
                     let text = text.render(event);
@@ -82,40 +74,48 @@ impl Operation {
                 let text = text.render(event);
                 event.set(field, text)?;
             }
-            Self::Convert(field, conversion) => {
-                let converted = event.get(field).map(|value| conversion.convert(value)).transpose()?.flatten();
-                assign_some(event, field, converted)?;
-            }
+            Self::Convert(field, conversion) => change(event, field, |value| Ok(conversion.convert(value)?))?,
             Self::Gsub(gsub) => {
-                let changed = gsub.substitute(event)?;
-                assign_some(event, gsub.field(), changed)?;
+                if let Some(changed) = gsub.substitute(event)? {
+                    assign(event, gsub.field(), changed)?;
+                }
             }
-            Self::Change(field, change) => {
-                let changed = event.get(field).and_then(|value| text::each(value, *change));
-                assign_some(event, field, changed)?;
-            }
-            Self::Strip(field) => strip(event, field)?,
-            Self::Split(field, separator) => {
-                let parts = event.get(field).and_then(Value::as_text).map(|whole| text::split(whole, separator));
-                assign_some(event, field, parts.map(Value::from))?;
-            }
+            Self::Change(field, letters) => change(event, field, |value| Ok(text::each(value, *letters)))?,
+            Self::Strip(field) => change(event, field, strip)?,
+            Self::Split(field, separator) => change(event, field, |value| {
+                Ok(value.as_text().map(|whole| Value::Array(text::split(whole, separator))))
+            })?,
             Self::Join(field, separator) => {
-                let joined = event.get(field).and_then(Value::as_array).map(|list| join(list, separator));
-                assign_some(event, field, joined.map(Value::from))?;
+                change(event, field, |value| Ok(value.as_array().map(|list| Value::from(join(list, separator)))))?
             }
             Self::Merge(merge) => merge.apply(event)?,
-            Self::Copy(from, to) => copy(event, from, to)?,
+            Self::Copy(from, to) => copy(event, from, to.as_ref())?,
         }
         Ok(())
     }
 }
 
-/// Puts a value in the place of the old one, which spares looking for its parents again.
+/// Gives a field that exists the value that `work` makes of it, if any.
+fn change(
+    event: &mut Event,
+    field: &FieldRef,
+    work: impl FnOnce(&Value) -> Result<Option<Value>, MutateError>,
+) -> Result<(), MutateError> {
+    let Some(slot) = event.get_mut(field) else { return Ok(()) };
+    let Some(value) = work(slot)? else { return Ok(()) };
+    if has_rules(field) {
+        event.set(field, value)?;
+    } else {
+        // In place, which spares looking for its parents again.
+        *slot = value;
+    }
+    Ok(())
+}
+
+/// Sets a field, in place if it is there.
 fn assign(event: &mut Event, field: &FieldRef, value: impl Into<Value>) -> Result<(), FieldError> {
-    let first = field.path().first().map(|segment| segment.name.as_str());
-    let has_rules = field.root() == Root::Fields && matches!(first, Some(TAGS | TIMESTAMP));
     match event.get_mut(field) {
-        Some(slot) if !has_rules => {
+        Some(slot) if !has_rules(field) => {
             *slot = value.into();
             Ok(())
         }
@@ -123,51 +123,34 @@ fn assign(event: &mut Event, field: &FieldRef, value: impl Into<Value>) -> Resul
     }
 }
 
-fn assign_some(event: &mut Event, field: &FieldRef, value: Option<Value>) -> Result<(), FieldError> {
-    value.map_or(Ok(()), |value| assign(event, field, value))
+/// Whether the field does not take just any value.
+fn has_rules(field: &FieldRef) -> bool {
+    let first = field.path().first().map(|segment| segment.name.as_str());
+    field.root() == Root::Fields && matches!(first, Some(TAGS | TIMESTAMP))
 }
 
-fn rename(event: &mut Event, from: &Name, to: &Name) -> Result<(), MutateError> {
-    if let (Name::Fixed(from), Name::Fixed(to)) = (from, to) {
-        if let Some(value) = event.remove(from) {
-            event.set(to, value)?;
-        }
-        return Ok(());
-    }
-    let from = from.resolve(event)?;
-    if !event.includes(&from) {
-        return Ok(());
-    }
-    let to = to.resolve(event)?;
+/// The names are made before the value is taken out, which they may depend on. When it cannot be set it is gone.
+fn rename(event: &mut Event, from: &FieldName, to: Option<&FieldName>) -> Result<(), MutateError> {
+    let from = from.of(event)?;
+    let Some(to) = to else {
+        return if event.includes(&from) { Err(MutateError::ListAsName) } else { Ok(()) };
+    };
+    let to = to.of(event);
     if let Some(value) = event.remove(&from) {
-        event.set(&to, value)?;
+        event.set(&*to?, value)?;
     }
     Ok(())
 }
 
-fn copy(event: &mut Event, from: &FieldRef, to: &Name) -> Result<(), MutateError> {
+fn copy(event: &mut Event, from: &FieldRef, to: Option<&FieldRef>) -> Result<(), MutateError> {
     let Some(value) = event.value_of(from).filter(|value| !value.is_null()) else { return Ok(()) };
-    match to {
-        Name::Fixed(to) => event.set(to, value)?,
-        other => event.set(&other.resolve(event)?, value)?,
-    }
-    Ok(())
+    Ok(event.set(to.ok_or(MutateError::ListAsName)?, value)?)
 }
 
-impl Name {
-    fn resolve(&self, event: &Event) -> Result<FieldRef, MutateError> {
-        match self {
-            Self::Fixed(field) => Ok(field.clone()),
-            Self::PerEvent(template, style) => Ok(FieldRef::parse(&template.render(event), *style)?),
-            Self::List => Err(MutateError::ListAsName),
-        }
-    }
-}
-
-fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
-    let stripped = match event.get(field) {
-        Some(Value::String(whole)) => Some(Value::String(text::strip(whole))),
-        Some(Value::Array(list)) => {
+fn strip(value: &Value) -> Result<Option<Value>, MutateError> {
+    Ok(match value {
+        Value::String(whole) => Some(Value::String(text::strip(whole))),
+        Value::Array(list) => {
             let element = |value: &Value| match value {
                 Value::String(whole) => Ok(Value::String(text::strip(whole))),
                 other => Err(MutateError::StripElement(other.kind())),
@@ -175,8 +158,7 @@ fn strip(event: &mut Event, field: &FieldRef) -> Result<(), MutateError> {
             Some(Value::Array(list.iter().map(element).collect::<Result<_, _>>()?))
         }
         _ => None,
-    };
-    Ok(assign_some(event, field, stripped)?)
+    })
 }
 
 fn join(list: &[Value], separator: &str) -> String {

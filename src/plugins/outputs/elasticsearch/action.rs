@@ -87,6 +87,7 @@ pub(super) struct Actions {
     index: JsonText,
     check_index: bool,
     document_id: Option<Template>,
+    warned_of_id: AtomicBool,
     /// An ingest pipeline may drop events, after which replies can only be paired by id.
     always_generates: bool,
     /// Indexes whose replies turned out to need ids.
@@ -175,6 +176,7 @@ impl Actions {
             action: parts.action,
             index: JsonText::new(parts.index),
             document_id: parts.document_id,
+            warned_of_id: AtomicBool::new(false),
             learned: RwLock::default(),
             has_learned: AtomicBool::new(false),
             routing: parts.routing.map(JsonText::new),
@@ -238,7 +240,13 @@ impl Actions {
 
     fn id(&self, event: &Event, control: Option<&Map>, kind: Kind, index: Option<&Text>) -> Option<Text> {
         if let Some(template) = &self.document_id {
-            return Some(template.render(event));
+            let id = template.render(event);
+            if has_placeholder(&id) && !self.warned_of_id.swap(true, Ordering::Relaxed) {
+                tracing::warn!(target: super::LOG,
+                    "`document_id` is still `{id}` for an event that lacks the field: all such events share one \
+                     document, each replacing the one before");
+            }
+            return Some(id);
         }
         if let Some(id) = control.and_then(|c| text_of(c, "id")) {
             return Some(id);

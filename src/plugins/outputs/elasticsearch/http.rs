@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::endpoint::Endpoint;
-use super::tls::{self, Tls};
+use super::tls::{self, BadOption, Tls};
 
 /// The reference's fixed limit for a new connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ pub(super) struct Http {
 
 impl Http {
     /// Prepares connections without opening any.
-    pub fn new(options: &HttpOptions) -> Result<Self, String> {
+    pub fn new(options: &HttpOptions) -> Result<Self, BadOption> {
         let client = |redirects| {
             let builder = Client::builder()
                 .connect_timeout(CONNECT_TIMEOUT)
@@ -85,7 +85,8 @@ impl Http {
                 .referer(false)
                 .redirect(redirects);
             let builder = tls::apply(builder, options.tls.as_ref())?;
-            builder.build().map_err(|e| format!("TLS cannot be set up: {}", explained(e)))
+            let failed = |e| format!("the connections cannot be set up: {}", explained(e));
+            builder.build().map_err(|e| BadOption { option: "hosts", message: failed(e) })
         };
         Ok(Self {
             asking: client(redirect::Policy::limited(5))?,

@@ -2,12 +2,13 @@
 //!
 //! The way of a batch: [`action`] turns events into bulk lines, once; [`sender`] posts them ([`body`] cuts and packs,
 //! [`cluster`], [`pool`] and [`http`] know the servers) until every action has an answer; [`verdict`] sorts the
-//! answers; here what has to be sent again is sent again, and what can never be accepted becomes a dead letter.
+//! answers; [`delivery`] sends again what has to be, and makes dead letters of what can never be accepted.
 
 mod action;
 mod body;
 mod cluster;
 mod credentials;
+mod delivery;
 mod endpoint;
 mod hosts;
 mod http;
@@ -19,9 +20,10 @@ mod reply;
 mod sender;
 mod startup;
 mod tls;
+mod unsupported;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -29,14 +31,15 @@ use parking_lot::Mutex;
 use tokio_util::sync::DropGuard;
 use tracing::Instrument;
 
-use self::action::{Action, Actions, Unmapped};
+use self::action::Actions;
 use self::cluster::Cluster;
+use self::delivery::Work;
 use self::http::Http;
 use self::options::Settings;
 use self::pool::Pool;
 use self::reply::Item;
-use self::sender::{Answered, Sender, Waits, pause};
-use self::verdict::Verdict;
+use self::sender::Sender;
+use crate::event::Text;
 use crate::plugins::{
     Context, DeadLetters, Deliveries, Delivery, GivenBack, Options, Output, OutputBatch, OutputPlugin, PluginError,
     Stop,
@@ -50,11 +53,15 @@ pub const PLUGIN: OutputPlugin =
 const LOG: &str = "logstash.outputs.elasticsearch";
 /// A buffer that grew beyond this is not kept for the next batch.
 const KEPT_BUFFER_BYTES: usize = 32 * 1024 * 1024;
+/// Indexes whose block is logged, at most.
+const BLOCKED_LIMIT: usize = 1000;
 
 struct Elasticsearch {
     actions: Actions,
     sender: Sender,
     dead_letters: DeadLetters,
+    /// Indexes whose block was logged.
+    blocked: Mutex<HashSet<Text>>,
     /// Buffers of batches that are done, one for each worker at most.
     buffers: Mutex<Vec<Vec<u8>>>,
     /// Names pipeline and plugin in every line of the log.
@@ -78,8 +85,8 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     let Some(settings) = options::read(options) else { return Box::new(Misconfigured) };
     let http = match Http::new(&settings.http) {
         Ok(http) => http,
-        Err(message) => {
-            options.invalid("hosts", message);
+        Err(bad) => {
+            options.invalid(bad.option, bad.message);
             return Box::new(Misconfigured);
         }
     };
@@ -100,6 +107,7 @@ impl Elasticsearch {
                 metrics: context.metrics.clone(),
             },
             dead_letters: context.dead_letters.clone(),
+            blocked: Mutex::default(),
             buffers: Mutex::default(),
             span: tracing::error_span!("output", pipeline.id = &*context.pipeline_id, plugin.id = &*context.plugin_id),
             _guard: closed.clone().drop_guard(),
@@ -154,166 +162,15 @@ impl Elasticsearch {
         }
         Ok(deliveries)
     }
-}
 
-/// One batch on its way.
-struct Work<'a> {
-    output: &'a Elasticsearch,
-    batch: &'a OutputBatch<'a>,
-    /// The lines of all actions, as they are sent and sent again.
-    bytes: Vec<u8>,
-    /// What is not settled yet.
-    actions: Vec<Action>,
-    unmapped: Vec<(usize, Unmapped)>,
-    /// Events that can never be delivered, with the reason.
-    dead: Vec<(usize, String)>,
-}
-
-impl<'a> Work<'a> {
-    fn new(output: &'a Elasticsearch, batch: &'a OutputBatch<'a>) -> Self {
-        let mut bytes = output.buffers.lock().pop().unwrap_or_default();
-        bytes.clear();
-        let server = output.sender.cluster.pool.newest_major();
-        let mut actions = Vec::with_capacity(batch.events.len());
-        let mut unmapped = Vec::new();
-        for (at, event) in batch.events.iter().enumerate() {
-            match output.actions.write(at, event, server, &mut bytes) {
-                Ok(action) => actions.push(action),
-                Err(why) => unmapped.push((at, why)),
-            }
-        }
-        Self { output, batch, bytes, actions, unmapped, dead: Vec::new() }
-    }
-
-    /// Sends until every action is settled. Events that could not be mapped follow when the others are through.
-    async fn run(&mut self, stop: &Stop) -> Result<(), GivenBack> {
-        let sender = &self.output.sender;
-        let mut waits = Waits::new(sender.retry);
-        while !self.actions.is_empty() {
-            let answered = sender.send(&self.bytes, &self.actions, stop).await?;
-            self.settle(answered);
-            if !self.actions.is_empty() {
-                tracing::info!(target: LOG, count = self.actions.len(),
-                    "Retrying individual bulk actions that failed or were rejected by the previous bulk request ({})",
-                    self.actions.len());
-                pause(waits.next(), stop).await?;
-            }
-        }
-        for (at, why) in std::mem::take(&mut self.unmapped) {
-            sender.count("documents.non_retryable_failures", 1);
-            let Some(event) = self.batch.events.get(at) else { continue };
-            let reason = reason::unmapped(&why, event);
-            if sender.rules.dead_letters {
-                self.dead.push((at, reason));
-            } else {
-                tracing::warn!(target: LOG, "{reason}. The event is dropped, the dead letter queue is off");
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes out what is settled; what stays has to be sent again, in its old order.
-    fn settle(&mut self, answered: Answered) {
-        let sender = &self.output.sender;
-        let mut done = answered.accepted;
-        let (mut dropped, mut again) = (0, Vec::new());
-        let mut refused: Vec<(usize, Item, Verdict)> = Vec::new();
-        for (at, item, verdict) in answered.judged {
-            let Some(action) = self.actions.get(at) else { continue };
-            match verdict {
-                Verdict::Done => done += 1,
-                Verdict::Drop => {
-                    dropped += 1;
-                    self.log_dropped(action, &item);
-                }
-                Verdict::Retry => {
-                    self.log_retried(action, &item);
-                    again.push(action.clone());
-                }
-                Verdict::Dead | Verdict::Ambiguous => refused.push((at, item, verdict)),
-            }
-        }
-        sender.count("documents.successes", done);
-        sender.count("documents.non_retryable_failures", dropped);
-        sender.count("documents.retryable_failures", again.len());
-        sender.count("documents.dlq_routed", refused.len());
-        self.give_up(&refused);
-        self.actions = again;
-    }
-
-    fn give_up(&mut self, refused: &[(usize, Item, Verdict)]) {
-        let enabled = self.output.sender.rules.dead_letters;
-        for (at, item, verdict) in refused {
-            let Some(action) = self.actions.get(*at) else { continue };
-            let Some(event) = self.batch.events.get(action.event) else { continue };
-            if *verdict == Verdict::Ambiguous {
-                self.output.actions.generate_ids_for(reason::index(&self.bytes, action));
-            }
-            if enabled {
-                let reason = match verdict {
-                    Verdict::Ambiguous => reason::ambiguous(&self.bytes, action, event),
-                    _ => reason::refused(&self.bytes, action, event, item),
-                };
-                self.dead.push((action.event, reason));
-            } else {
-                self.log_lost(action, item);
-            }
-        }
-        if enabled && !refused.is_empty() {
-            tracing::warn!(target: LOG, count = refused.len(),
-                "Events could not be indexed and routing to DLQ, {} in all: {}", refused.len(), by_status(refused));
-        }
-    }
-
-    fn log_dropped(&self, action: &Action, item: &Item) {
-        if !self.output.sender.rules.is_silent(item.error_type()) {
-            tracing::warn!(target: LOG, status = item.status, action = %self.shown(action),
-                response = %reason::response(item), "Failed action, the event is dropped");
-        }
-    }
-
-    fn log_retried(&self, action: &Action, item: &Item) {
-        if !self.output.sender.rules.is_silent(item.error_type()) {
+    /// Says once for each index that it refuses everything: the retries go on until somebody lifts that.
+    fn log_blocked(&self, index: Text, item: &Item) {
+        let mut blocked = self.blocked.lock();
+        if blocked.len() < BLOCKED_LIMIT && blocked.insert(index.clone()) {
             let error = item.body.get("error").map(reason::inspected).unwrap_or_default();
-            tracing::info!(target: LOG, status = item.status, action = %reason::action(&self.bytes, action),
-                error = %error, "Retrying failed action");
+            tracing::warn!(target: LOG, error = %error,
+                "The index `{index}` refuses events with status 403; they are sent again until it takes them. Lift \
+                 its block, or add 403 to `dlq_custom_codes`");
         }
     }
-
-    fn log_lost(&self, action: &Action, item: &Item) {
-        let (action_text, response) = (self.shown(action), reason::response(item));
-        if item.error_type() == "invalid_index_name_exception" && item.action == "index" {
-            tracing::error!(target: LOG, status = item.status, action = %action_text, response = %response,
-                "Could not index event to Elasticsearch.");
-        } else {
-            tracing::warn!(target: LOG, status = item.status, action = %action_text, response = %response,
-                "Could not index event to Elasticsearch.");
-        }
-    }
-
-    fn shown(&self, action: &Action) -> String {
-        let event = self.batch.events.get(action.event);
-        event.map(|event| reason::shown(&self.bytes, action, event)).unwrap_or_default()
-    }
-
-    /// Stores what is known to be dead although the batch is given back: a source that cannot replay would lose it.
-    fn bury(&self) {
-        for (at, reason) in &self.dead {
-            if let Some(event) = self.batch.events.get(*at) {
-                let _ = self.output.dead_letters.send(event, reason);
-            }
-        }
-    }
-}
-
-/// A count and a sample for each status.
-fn by_status(refused: &[(usize, Item, Verdict)]) -> String {
-    let mut statuses: BTreeMap<i64, (usize, &Item)> = BTreeMap::new();
-    for (_, item, _) in refused {
-        statuses.entry(item.status).or_insert((0, item)).0 += 1;
-    }
-    let lines = statuses.iter().map(|(status, (count, sample))| {
-        format!("{count} with status {status}, such as {}", reason::cut(&reason::response(sample), 500))
-    });
-    lines.collect::<Vec<_>>().join("; ")
 }

@@ -10,6 +10,7 @@ use super::endpoint::{Endpoint, Paths};
 use super::hosts::{self, Explicit, HostUrl};
 use super::http::HttpOptions;
 use super::tls::{self, Tls};
+use super::unsupported;
 use super::verdict::Rules;
 use crate::event::{Template, Value, text_form};
 use crate::plugins::Options;
@@ -45,8 +46,7 @@ pub(super) fn read(options: &mut Options<'_>) -> Option<Settings> {
         .word("ecs_compatibility", &["disabled", "v1", "v8"])
         .doc("Accepted; nothing depends on it as long as `index` is given and no template is installed.")
         .optional();
-    later(options);
-    gone(options);
+    unsupported::refuse(options);
     Some(Settings { endpoints: endpoints?, http: http?, actions: actions?, rules, compression, retry, resurrect_delay })
 }
 
@@ -81,13 +81,7 @@ fn endpoints(options: &mut Options<'_>) -> Option<Vec<Endpoint>> {
             return None;
         }
     };
-    let mut urls = Vec::new();
-    for text in texts.iter().flat_map(|text| text.split_whitespace()) {
-        match HostUrl::parse(text) {
-            Ok(url) => urls.push(url),
-            Err(message) => options.invalid("hosts", message),
-        }
-    }
+    let urls = urls(options, &texts)?;
     let explicit = Explicit { ssl, user: login.0, password: login.1, path };
     let addresses = hosts::resolve(&urls, &explicit).map_err(|message| options.invalid("hosts", message)).ok()?;
     let secure = addresses.iter().all(|a| a.origin.starts_with("https:"));
@@ -106,6 +100,15 @@ fn endpoints(options: &mut Options<'_>) -> Option<Vec<Endpoint>> {
     };
     let endpoints: Result<Vec<_>, _> = addresses.iter().map(endpoint).collect();
     endpoints.map_err(|message| options.invalid("hosts", message)).ok()
+}
+
+/// The hosts one by one. `None` when one of them is wrong.
+fn urls(options: &mut Options<'_>, texts: &[String]) -> Option<Vec<HostUrl>> {
+    let parsed: Vec<_> = texts.iter().flat_map(|text| text.split_whitespace()).map(HostUrl::parse).collect();
+    for wrong in parsed.iter().filter_map(|url| url.as_ref().err()) {
+        options.invalid("hosts", wrong.as_str());
+    }
+    parsed.into_iter().collect::<Result<_, _>>().ok()
 }
 
 fn paths(options: &mut Options<'_>) -> Paths {
@@ -285,8 +288,8 @@ fn actions(options: &mut Options<'_>) -> Option<Actions> {
     if action.as_ref().is_some_and(ActionOption::is_always_update) && document_id.is_none() {
         options.invalid("action", "`action => update` needs a document_id to know which document to update");
     }
-    let unknown = options.boolean("scripted_upsert").doc("Not supported yet, except false.").default(false);
-    if unknown {
+    let scripted = options.boolean("scripted_upsert").doc("Not supported yet, except false.").default(false);
+    if scripted {
         let both = "`doc_as_upsert` and `scripted_upsert` are mutually exclusive";
         let message = if doc_as_upsert { both } else { "`scripted_upsert` is not supported yet" };
         options.invalid("scripted_upsert", message);
@@ -385,97 +388,4 @@ fn rhythm(options: &mut Options<'_>) -> (Duration, (Duration, Duration)) {
         .doc("Longest time between two retries, in seconds.")
         .default(Duration::from_secs(64));
     (resurrect.max(Duration::from_millis(100)), (first.min(longest), longest))
-}
-
-/// What this version does not do: off is accepted, on is refused.
-fn later(options: &mut Options<'_>) {
-    let template = "no index template is installed yet: install yours on the server";
-    off_only(
-        options,
-        "manage_template",
-        "Whether to install an index template. None is installed in this version.",
-        template,
-    );
-    off_only(
-        options,
-        "sniffing",
-        "Whether to ask the servers for more servers. Not supported yet.",
-        "give all servers in `hosts`",
-    );
-    for name in ["template", "template_name", "template_overwrite", "template_api"] {
-        options.unsupported(name, template);
-    }
-    let ilm = options
-        .word("ilm_enabled", &["true", "false", "auto"])
-        .doc("Index lifecycle management. Not supported yet; it never applies to an `index` of one's own.")
-        .optional();
-    if ilm.as_deref() == Some("true") {
-        options.invalid("ilm_enabled", "`ilm_enabled => true` is not supported yet: set it up on the server");
-    }
-    for name in ["ilm_rollover_alias", "ilm_pattern", "ilm_policy"] {
-        options.unsupported(name, "set up index lifecycle management on the server, and give its alias as `index`");
-    }
-    let stream = options
-        .word("data_stream", &["true", "false", "auto"])
-        .doc("Whether to write to a data stream. Not supported yet; with `index` it never applies.")
-        .optional();
-    if stream.as_deref() == Some("true") {
-        options.invalid(
-            "data_stream",
-            "`data_stream => true` is not supported yet: give the name of the data stream \
-             as `index`, with `action => create`",
-        );
-    }
-    for name in [
-        "data_stream_type",
-        "data_stream_dataset",
-        "data_stream_namespace",
-        "data_stream_auto_routing",
-        "data_stream_sync_fields",
-    ] {
-        options.unsupported(name, "give the name of the data stream as `index`, with `action => create`");
-    }
-    let proxy = options.string("proxy").doc("HTTP proxy. Not supported yet; empty for none.").optional();
-    match proxy.as_deref() {
-        None => {}
-        Some("") => options.warn("proxy", "no-effect", "an empty `proxy` has no effect: no proxy is used"),
-        Some(_) => options.invalid("proxy", "`proxy` is not supported yet"),
-    }
-    options.unsupported("cloud_id", "give the URL of the deployment in `hosts`");
-    for name in ["sniffing_delay", "sniffing_path"] {
-        options.unsupported(name, "give all servers in `hosts`");
-    }
-    for name in ["script", "script_type", "script_lang", "script_var_name", "upsert"] {
-        options.unsupported(name, "use an ingest pipeline, or `doc_as_upsert`");
-    }
-    for name in ["version", "version_type", "parent", "join_field"] {
-        options.unsupported(name, "use an ingest pipeline, or `routing`");
-    }
-    for name in ["ssl_truststore_path", "ssl_truststore_type", "ssl_truststore_password"] {
-        options.unsupported(name, "export the certificates as PEM and use `ssl_certificate_authorities`");
-    }
-    for name in ["ssl_keystore_path", "ssl_keystore_type", "ssl_keystore_password"] {
-        options.unsupported(name, "export certificate and key as PEM and use `ssl_certificate` and `ssl_key`");
-    }
-    options.unsupported("ssl_cipher_suites", "only suites that are safe are built in; leave it out");
-}
-
-fn off_only(options: &mut Options<'_>, name: &'static str, doc: &'static str, instead: &str) {
-    if options.boolean(name).doc(doc).default(false) {
-        options.invalid(name, format!("`{name}` is not supported yet: {instead}"));
-    }
-}
-
-fn gone(options: &mut Options<'_>) {
-    for (name, instead) in [
-        ("ssl", "Set `ssl_enabled` instead."),
-        ("ssl_certificate_verification", "Set `ssl_verification_mode` instead."),
-        ("cacert", "Set `ssl_certificate_authorities` instead."),
-        ("truststore", "Set `ssl_truststore_path` instead."),
-        ("keystore", "Set `ssl_keystore_path` instead."),
-        ("truststore_password", "Set `ssl_truststore_password` instead."),
-        ("keystore_password", "Set `ssl_keystore_password` instead."),
-    ] {
-        options.obsolete(name, instead);
-    }
 }

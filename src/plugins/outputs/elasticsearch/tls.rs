@@ -1,6 +1,6 @@
 //! TLS of the connections: whom we trust, and who we are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use reqwest::{Certificate, ClientBuilder, Identity, tls::Version};
@@ -9,8 +9,13 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use sha2::{Digest, Sha256};
+
+const AUTHORITIES: &str = "ssl_certificate_authorities";
+const CERTIFICATE: &str = "ssl_certificate";
+const KEY: &str = "ssl_key";
 
 /// The `ssl_*` options, once TLS is on.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +32,17 @@ pub(super) struct Tls {
     pub versions: Option<(Version, Version)>,
 }
 
+/// What is wrong with which option.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadOption {
+    /// Its name.
+    pub option: &'static str,
+    /// What is wrong, and what it should be.
+    pub message: String,
+}
+
 /// Prepares a client. Without TLS no certificate is read at all.
-pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientBuilder, String> {
+pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientBuilder, BadOption> {
     // The only TLS implementation that is built in; a second call changes nothing.
     let _ = ring::default_provider().install_default();
     let Some(tls) = tls else { return Ok(builder.tls_certs_only([])) };
@@ -37,17 +51,15 @@ pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientB
     }
     let mut builder = builder.tls_danger_accept_invalid_certs(tls.unverified);
     if let Some(path) = &tls.authorities {
-        let certificates = Certificate::from_pem_bundle(&read(path)?)
-            .map_err(|_| no_certificate(path))
-            .and_then(|list| if list.is_empty() { Err(no_certificate(path)) } else { Ok(list) })?;
+        let certificates = authorities(path)?.into_iter().map(|c| Certificate::from_der(&c));
+        let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|_| no_certificate(path))?;
         builder = builder.tls_certs_only(certificates);
     }
     if let Some((certificate, key)) = &tls.identity {
-        let mut pem = read(key)?;
-        pem.push(b'\n');
-        pem.extend_from_slice(&read(certificate)?);
-        let identity = Identity::from_pem(&pem).map_err(|_| no_identity(certificate, key))?;
-        builder = builder.identity(identity);
+        // Read apart first: the client would take either half from either file, and its errors name neither.
+        identity(certificate, key)?;
+        let pem = [read(KEY, key)?, read(CERTIFICATE, certificate)?].join(&b'\n');
+        builder = builder.identity(Identity::from_pem(&pem).map_err(|_| no_identity(certificate, key))?);
     }
     if let Some((oldest, newest)) = tls.versions {
         builder = builder.tls_version_min(oldest).tls_version_max(newest);
@@ -55,42 +67,55 @@ pub(super) fn apply(builder: ClientBuilder, tls: Option<&Tls>) -> Result<ClientB
     Ok(builder)
 }
 
-fn read(path: &PathBuf) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|e| format!("{} cannot be read: {e}", path.display()))
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, BadOption> {
+    std::fs::read(path).map_err(|e| BadOption { option, message: format!("{} cannot be read: {e}", path.display()) })
 }
 
-fn no_certificate(path: &std::path::Path) -> String {
-    format!("{} holds no certificate in PEM form", path.display())
+fn no_certificate(path: &Path) -> BadOption {
+    BadOption { option: AUTHORITIES, message: format!("{} holds no certificate in PEM form", path.display()) }
 }
 
-fn no_identity(certificate: &std::path::Path, key: &std::path::Path) -> String {
-    format!(
-        "{} and {} are not a certificate in PEM form and its unencrypted private key (PKCS#8, in PEM form)",
+fn no_identity(certificate: &Path, key: &Path) -> BadOption {
+    let message = format!(
+        "{} and {} are not a certificate and its own unencrypted private key (PKCS#8), both in PEM form",
         certificate.display(),
         key.display()
-    )
+    );
+    BadOption { option: CERTIFICATE, message }
+}
+
+/// The certificates of a file; at least one.
+fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, BadOption> {
+    let pem = read(AUTHORITIES, path)?;
+    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    certificates.ok().filter(|list| !list.is_empty()).ok_or_else(|| no_certificate(path))
 }
 
 /// A configuration that trusts authorities by fingerprint, and those of a file.
-fn pinned(tls: &Tls) -> Result<ClientConfig, String> {
+fn pinned(tls: &Tls) -> Result<ClientConfig, BadOption> {
     let provider = Arc::new(ring::default_provider());
-    let mut roots = Vec::new();
-    if let Some(path) = &tls.authorities {
-        for certificate in CertificateDer::pem_slice_iter(&read(path)?) {
-            roots.push(certificate.map_err(|_| no_certificate(path))?);
-        }
-    }
+    let roots = tls.authorities.as_deref().map_or(Ok(Vec::new()), authorities)?;
     let verifier = Pinned { provider: provider.clone(), roots, fingerprints: tls.fingerprints.clone() };
     let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&protocol_versions(tls))
-        .map_err(|e| e.to_string())?
+        .map_err(|e| BadOption { option: "ssl_supported_protocols", message: e.to_string() })?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let Some((certificate, key)) = &tls.identity else { return Ok(config.with_no_client_auth()) };
-    let chain = CertificateDer::pem_slice_iter(&read(certificate)?).collect::<Result<Vec<_>, _>>();
-    let private = PrivateKeyDer::from_pem_slice(&read(key)?);
-    let (Ok(chain), Ok(private)) = (chain, private) else { return Err(no_identity(certificate, key)) };
+    let (chain, private) = identity(certificate, key)?;
     config.with_client_auth_cert(chain, private).map_err(|_| no_identity(certificate, key))
+}
+
+fn identity(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), BadOption> {
+    let chain = CertificateDer::pem_slice_iter(&read(CERTIFICATE, certificate)?).collect::<Result<Vec<_>, _>>();
+    let private = PrivateKeyDer::from_pem_slice(&read(KEY, key)?);
+    let (Ok(chain), Ok(private)) = (chain, private) else { return Err(no_identity(certificate, key)) };
+    CertifiedKey::from_der(chain.clone(), private.clone_key(), &ring::default_provider())
+        .map_err(|_| no_identity(certificate, key))?;
+    Ok((chain, private))
 }
 
 fn protocol_versions(tls: &Tls) -> Vec<&'static rustls::SupportedProtocolVersion> {

@@ -1,31 +1,36 @@
 //! `file`: appends events to files whose names may depend on the event.
 //!
-//! All events of a batch that go to one file are written with one system call, so that lines are whole whatever
-//! happens. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
+//! All events of a batch that go to one file are written with one system call. A disk that is full or away makes the worker wait; an event whose own path can never be written goes to the
 //! dead letter queue.
 
 mod appender;
+mod journal;
 mod member;
 mod open_files;
 mod permissions;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use self::appender::{Appender, Manner};
+use self::journal::Journal;
 use self::open_files::{OpenFiles, SharedAppender};
 use self::target::Target;
 use crate::event::Event;
 use crate::plugins::{
-    Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
+    Context, Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError,
+    Stop,
 };
 
 /// The plugin.
@@ -45,7 +50,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     let encoders = options.encoder("codec", "json_lines");
     let flush_interval = options
         .seconds("flush_interval")
-        .doc("How often gzip files are flushed, in seconds; 0 after each batch. Other files are written at once.")
+        .doc("How often what was gathered for a file is written, in seconds; 0 after each batch.")
         .default(Duration::from_secs(2));
     let gzip = options.boolean("gzip").doc("Whether to compress.").default(false);
     let create_if_deleted = options
@@ -66,11 +71,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         .seconds("stale_cleanup_interval")
         .doc("How often files that were not used since the last time are closed, in seconds.")
         .default(Duration::from_secs(10));
-    let manner = Manner { gzip, overwrite, file_mode, dir_mode };
+    let delimiter = encoders.delimiter().filter(|_| !gzip && !overwrite);
+    let journal = delimiter.map(|delimiter| Arc::new(Journal::new(journal_path(options.context()), delimiter)));
+    let manner = Manner { gzip, overwrite, file_mode, dir_mode, journal: journal.clone() };
     Box::new(FileOutput {
         shared: Arc::new(Shared { files: OpenFiles::new(manner), logged: Mutex::new(None) }),
         target,
         encoders,
+        journal,
         gzip,
         overwrite,
         create_if_deleted,
@@ -81,10 +89,19 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     })
 }
 
+/// One for each output: its id stays the same across restarts.
+fn journal_path(context: &Context) -> PathBuf {
+    let id = Sha256::digest(format!("{}\0{}", context.pipeline_id, context.plugin_id));
+    let name: String = id.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    context.path_data.join("plugins/outputs/file").join(name)
+}
+
 struct FileOutput {
     shared: Arc<Shared>,
     target: Target,
     encoders: Encoders,
+    /// Where files of whole lines are noted while they are open.
+    journal: Option<Arc<Journal>>,
     gzip: bool,
     overwrite: bool,
     create_if_deleted: bool,
@@ -113,9 +130,11 @@ struct Group {
 #[async_trait]
 impl Output for FileOutput {
     async fn register(&self, _: &Stop) -> Result<(), PluginError> {
-        let shared = self.shared.clone();
-        // A flush that finds nothing to do costs nothing worth a setting.
-        let flush = self.gzip.then(|| self.flush_interval.max(Duration::from_secs(1)));
+        if let Some(journal) = &self.journal {
+            journal.recover();
+        }
+        let shared = Arc::downgrade(&self.shared);
+        let flush = (self.gzip || self.gathers()).then(|| self.flush_interval.max(Duration::from_secs(1)));
         let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
         tokio::spawn(keep_house(shared, flush, stale, self.closed.clone()));
         Ok(())
@@ -139,6 +158,9 @@ impl Output for FileOutput {
         self.closed.cancel();
         for appender in self.shared.files.all() {
             self.shared.close(&mut *appender.lock().await).await;
+        }
+        if let Some(journal) = &self.journal {
+            journal.clear();
         }
     }
 }
@@ -197,6 +219,12 @@ impl FileOutput {
         }
     }
 
+    /// Whether batches are gathered before they are written. Not where an event's own path may turn out to be
+    /// hopeless: its batch must still be there then, to tell which event that was.
+    fn gathers(&self) -> bool {
+        !self.gzip && !self.overwrite && !self.flush_interval.is_zero() && self.target.fixed().is_some()
+    }
+
     fn is_writable(&self, path: &Path) -> bool {
         self.create_if_deleted || path.exists()
     }
@@ -204,11 +232,21 @@ impl FileOutput {
     /// Writes the events of a group, as long as it takes. The inner error is why their path can never be written.
     async fn append(&self, group: &Group, lease: &Lease, stop: &Stop) -> Result<Result<(), String>, GivenBack> {
         let mut appender = self.lock(&group.path, stop).await?;
+        if self.gathers() {
+            appender.gather(&group.bytes, lease.clone());
+            if !appender.is_full() {
+                return Ok(Ok(()));
+            }
+        }
         let mut written = 0;
         let mut tries = 0;
         let mut wait = RETRY_AFTER.0;
         loop {
-            let done = if self.gzip { appender.prepare() } else { appender.append(&group.bytes, &mut written) };
+            let done = match (self.gzip, self.gathers()) {
+                (true, _) => appender.prepare(),
+                (false, true) => appender.flush(false),
+                (false, false) => appender.append(&group.bytes, &mut written),
+            };
             let Err(error) = done else { break };
             tries += 1;
             if self.target.fixed().is_none() && is_hopeless(&error, tries) {
@@ -310,15 +348,21 @@ impl Shared {
     }
 }
 
-/// Flushes gzip files and closes idle files, until the output is closed.
-async fn keep_house(shared: Arc<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
+/// Writes what was gathered and closes idle files, until the output is closed or gone.
+async fn keep_house(shared: Weak<Shared>, flush: Option<Duration>, stale: Duration, closed: Stop) {
     let mut flushes = tokio::time::interval(flush.unwrap_or(stale));
     let mut cleanups = tokio::time::interval(stale);
     loop {
-        tokio::select! {
+        let is_flush = tokio::select! {
             () = closed.cancelled() => return,
-            _ = flushes.tick(), if flush.is_some() => shared.flush().await,
-            _ = cleanups.tick() => shared.close_idle().await,
+            _ = flushes.tick(), if flush.is_some() => true,
+            _ = cleanups.tick() => false,
+        };
+        let Some(shared) = shared.upgrade() else { return };
+        if is_flush {
+            shared.flush().await;
+        } else {
+            shared.close_idle().await;
         }
     }
 }

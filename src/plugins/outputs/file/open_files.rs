@@ -65,7 +65,29 @@ impl OpenFiles {
 
     /// Takes a file out that has nothing left to write. It is closed when the last worker lets go of it.
     pub fn retire(&self, appender: &mut Appender) {
-        appender.is_retired = true;
+        appender.retire();
         self.table.lock().files.remove(appender.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_used_longest_ago_makes_room() {
+        let mut files =
+            OpenFiles::new(Manner { gzip: false, overwrite: false, file_mode: None, dir_mode: None, journal: None });
+        files.most = 2;
+        for path in ["a", "b", "a"] {
+            assert!(files.get(Path::new(path)).1.is_none());
+        }
+        let (_, oldest) = files.get(Path::new("c"));
+        let oldest = oldest.unwrap();
+        let mut oldest = oldest.try_lock().unwrap();
+        assert_eq!(oldest.path(), Path::new("b"));
+        files.retire(&mut oldest);
+        assert!(oldest.is_retired);
+        assert_eq!(files.all().len(), 2);
     }
 }

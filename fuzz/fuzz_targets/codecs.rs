@@ -1,0 +1,67 @@
+//! A stream of any bytes, cut anywhere: codecs make events of it, and the cuts do not change which.
+
+#![no_main]
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use libfuzzer_sys::fuzz_target;
+use spillway::config::{Language, Origin, Variables};
+use spillway::event::{EscapeStyle, Event};
+use spillway::plugins::{Context, DeadLetterQueue, DeadLetters, Decoders, Options};
+use spillway::settings::Ecs;
+
+const CODECS: [&str; 4] = [
+    "line",
+    r#"line { delimiter => "ab" charset => "ISO-8859-1" }"#,
+    "json_lines",
+    r#"json_lines { target => "doc" }"#,
+];
+
+fuzz_target!(|input: &[u8]| {
+    // The first byte chooses the codec, the second the length of the pieces.
+    let Some(([codec, piece], bytes)) = input.split_first_chunk::<2>() else { return };
+    static DECODERS: OnceLock<Vec<Decoders>> = OnceLock::new();
+    let decoders = DECODERS.get_or_init(|| CODECS.map(build).to_vec());
+    let decoders = &decoders[usize::from(*codec) % decoders.len()];
+    let whole = decoded(decoders, bytes, bytes.len());
+    let pieces = decoded(decoders, bytes, usize::from(*piece));
+    assert_eq!(whole, pieces);
+});
+
+/// The events that a stream is decoded to, without their time.
+fn decoded(decoders: &Decoders, bytes: &[u8], piece: usize) -> Vec<String> {
+    let mut decoder = decoders.create();
+    let mut events: Vec<Event> = Vec::new();
+    for chunk in bytes.chunks(piece.max(1)) {
+        decoder.decode(chunk.to_vec().into(), &mut events);
+    }
+    decoder.flush(&mut events);
+    let without_time = |mut event: Event| {
+        event.fields_mut().remove("@timestamp");
+        event.to_json()
+    };
+    events.into_iter().map(without_time).collect()
+}
+
+/// Builds a codec as an input would.
+fn build(codec: &str) -> Decoders {
+    let text = format!("input {{ any {{ codec => {codec} }} }}");
+    let origin = Origin::String { name: "codec".into(), text };
+    let mut loaded = spillway::config::load(&origin, &Language::default(), &Variables::default());
+    let context = Context {
+        pipeline_id: Arc::from("main"),
+        plugin_id: Arc::from("any"),
+        ecs: Ecs::V8,
+        escape_style: EscapeStyle::None,
+        path_data: PathBuf::new(),
+        host: Arc::from("localhost"),
+        dead_letters: DeadLetters::new(DeadLetterQueue::default(), "any", Arc::from("any")),
+        metrics: Arc::default(),
+    };
+    let block = loaded.config.inputs.first().expect("one input");
+    let mut options = Options::new(block, &context, &mut loaded.diagnostics);
+    let decoders = options.decoder("codec", "plain", &[]);
+    assert!(!loaded.diagnostics.has_errors(), "{codec}");
+    decoders
+}

@@ -1,0 +1,231 @@
+//! Cases of inputs and outputs: the program runs, and what it delivers is held against what is expected.
+
+use std::io::Read;
+use std::path::Path;
+
+use spillway::event::json::{self, Numbers, Reader};
+use spillway::event::{Event, Map, Text, Timestamp, Value};
+use spillway::testing::compare::{self, Arrivals, Leniency};
+use spillway::testing::expected::Expected;
+use spillway::testing::{Entry, Expectation, Failure, Finding, Verdict, What, judge_events};
+
+use crate::pipeline::Folder;
+use crate::scenario::Stopped;
+use crate::scenario::program::{self, Said};
+
+/// Keys that this runner knows.
+const KEYS: &[&str] = &[
+    "case",
+    "why",
+    "from",
+    "note",
+    "config",
+    "stdin",
+    "events",
+    "expect",
+    "expect_fields",
+    "expect_count",
+    "unordered",
+    "expect_files",
+    "expect_files_json",
+    "expect_gunzip",
+    "stdout",
+    "log",
+    "error",
+];
+
+/// Where events go that an input brings.
+const DELIVERED: &str = "delivered.jsonl";
+
+/// Whether inputs or outputs are what the case is about.
+pub fn is_for(entry: &Entry) -> bool {
+    let section = |word: &str| {
+        let config = entry.keys.get("config").and_then(Value::as_str).unwrap_or_default();
+        config.trim_start().strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with('{'))
+    };
+    let refused_only = entry.keys.contains_key("error") && entry.keys.contains_key("events");
+    (section("input") || section("output")) && !refused_only
+}
+
+/// Runs the case.
+pub fn judge(entry: &Entry) -> Verdict {
+    if let Some(key) = entry.keys.keys().find(|key| !KEYS.contains(&key.as_str()) && *key != "files") {
+        return Verdict::Skipped(format!("`{key}` is not known to this runner"));
+    }
+    match run(entry) {
+        Ok(findings) if findings.is_empty() => Verdict::Passed,
+        Ok(findings) => failed(findings),
+        Err(Stopped::Failed(message)) => failed(vec![Finding::Message(message)]),
+        Err(Stopped::Unknown(reason)) => Verdict::Skipped(reason),
+    }
+}
+
+fn failed(findings: Vec<Finding>) -> Verdict {
+    Verdict::Failed(Failure { findings, ..Failure::default() })
+}
+
+fn run(entry: &Entry) -> Result<Vec<Finding>, Stopped> {
+    let Folder { entry, folder } = Folder::new(entry).map_err(Stopped::Failed)?;
+    let begun = Timestamp::now();
+    let (config, stdin) = given(&entry, folder.path())?;
+    let settings = folder.path().join("settings");
+    let data = folder.path().join("data");
+    let mut words = vec!["spillway".to_owned(), "-e".to_owned(), config];
+    for (flag, value) in [
+        ("--path.settings", settings.display().to_string()),
+        ("--path.data", data.display().to_string()),
+        ("--api.enabled", "false".to_owned()),
+        // One worker, and a batch that is large enough for all: order is part of what is expected.
+        ("-w", "1".to_owned()),
+    ] {
+        words.extend([flag.to_owned(), value]);
+    }
+    let said = program::run_command(program::command(&words, folder.path())?, &stdin)?;
+    if let Some(error) = entry.keys.get("error").and_then(Value::as_str) {
+        return Ok(judge_refusal(error, &said));
+    }
+    if said.status != Some(0) {
+        return Err(Stopped::Failed(said.shown()));
+    }
+    let mut findings = judge_delivered(&entry, folder.path(), begun).map_err(Stopped::Failed)?;
+    findings.extend(judge_output(&entry, folder.path(), &said).map_err(Stopped::Failed)?);
+    Ok(findings)
+}
+
+/// The whole configuration, and what it reads.
+fn given(entry: &Entry, folder: &Path) -> Result<(String, String), Stopped> {
+    let config = entry.keys.get("config").and_then(Value::as_str).unwrap_or_default();
+    let Some(events) = entry.keys.get("events") else {
+        let path = folder.join(DELIVERED);
+        let output = format!("output {{ file {{ path => \"{}\" codec => json_lines }} }}", path.display());
+        let stdin = entry.keys.get("stdin").and_then(Value::as_str).unwrap_or_default();
+        return Ok((format!("{config}\n{output}\n"), stdin.to_owned()));
+    };
+    let events: Vec<&Map> = events.as_array().unwrap_or_default().iter().filter_map(Value::as_map).collect();
+    let mut lines = Vec::new();
+    for event in &events {
+        json::write_map(event, &mut lines);
+        lines.push(b'\n');
+    }
+    // The input names the host on events that have none; the case's events come from nowhere.
+    let named = events.iter().filter(|event| event.contains_key("host")).count();
+    let filter = match named {
+        0 => "filter { mutate { remove_field => [\"host\"] } }",
+        n if n == events.len() => "",
+        _ => return Err(Stopped::Unknown("only some of the events have a host".into())),
+    };
+    let config = format!("input {{ stdin {{ codec => json_lines }} }}\n{filter}\n{config}\n");
+    Ok((config, String::from_utf8_lossy(&lines).into_owned()))
+}
+
+fn judge_refusal(error: &str, said: &Said) -> Vec<Finding> {
+    let log = said.err.to_lowercase();
+    match (said.status, log.contains(&error.to_lowercase())) {
+        (Some(0), _) => vec![Finding::Started(vec![error.to_owned()])],
+        (_, true) => Vec::new(),
+        (_, false) => vec![Finding::OtherRefusal { lacks: vec![error.to_owned()], refusal: said.err.clone() }],
+    }
+}
+
+/// The events that the input of the case brought.
+fn judge_delivered(entry: &Entry, folder: &Path, begun: Timestamp) -> Result<Vec<Finding>, String> {
+    if entry.keys.contains_key("events") {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(folder.join(DELIVERED)).unwrap_or_default();
+    let events: Vec<Event> = documents(&text)?
+        .into_iter()
+        .filter_map(|value| match value {
+            Value::Map(fields) => Some(Event::from_map(fields)),
+            _ => None,
+        })
+        .collect();
+    let arrivals = Arrivals { given: Vec::new(), run: Some((begun, Timestamp::now())) };
+    let unordered = entry.keys.get("unordered") == Some(&Value::Bool(true));
+    let mut findings = Vec::new();
+    for (key, subset) in [("expect", false), ("expect_fields", true)] {
+        let Some(items) = entry.keys.get(key).and_then(Value::as_array) else { continue };
+        let expected = items.iter().map(Expected::read).collect::<Result<Vec<_>, _>>()?;
+        let expectation = Expectation { events: Some(&expected), metadata: None, unordered };
+        let leniency = Leniency { subset, arrivals: arrivals.clone(), ..Leniency::default() };
+        findings.extend(judge_events(expectation, &events, &leniency));
+    }
+    if let Some(Value::Integer(count)) = entry.keys.get("expect_count")
+        && *count != events.len() as i64
+    {
+        findings.push(Finding::Message(format!("expected {count} events, got {}", events.len())));
+    }
+    Ok(findings)
+}
+
+/// What the output of the case wrote, and what the log says.
+fn judge_output(entry: &Entry, folder: &Path, said: &Said) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    if let Some(Value::String(stdout)) = entry.keys.get("stdout") {
+        let config = entry.keys.get("config").and_then(Value::as_str).unwrap_or_default();
+        let is_rubydebug = config.contains("rubydebug") || !config.contains("codec");
+        let shape = |text: &str| if is_rubydebug { lines_in_any_order(text) } else { Value::from(text) };
+        findings.extend(compared(&shape(stdout), &shape(&said.out))?);
+    }
+    for (key, read) in [
+        ("expect_files", plain as fn(&[u8]) -> Result<Value, String>),
+        ("expect_files_json", lines_of_json),
+        ("expect_gunzip", gunzipped),
+    ] {
+        for (name, expected) in entry.keys.get(key).and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+            match std::fs::read(folder.join(name.as_str())) {
+                Ok(bytes) => findings.extend(compared(expected, &read(&bytes)?)?),
+                Err(error) => findings.push(Finding::Message(format!("{name}: {error}"))),
+            }
+        }
+    }
+    let words = match entry.keys.get("log") {
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(word)) => vec![word.as_str()],
+        _ => Vec::new(),
+    };
+    let missing = words.iter().filter(|word| !said.err.to_lowercase().contains(&word.to_lowercase()));
+    findings.extend(missing.map(|word| Finding::Message(format!("the log lacks `{word}`\n{}", said.shown()))));
+    Ok(findings)
+}
+
+fn compared(expected: &Value, got: &Value) -> Result<Vec<Finding>, String> {
+    let differences = compare::value(&Expected::read(expected)?, got, &Leniency::default());
+    let differs = Finding::Differs { what: What::Event, at: 0, of: 1, differences };
+    Ok(match &differs {
+        Finding::Differs { differences, .. } if differences.is_empty() => Vec::new(),
+        _ => vec![differs],
+    })
+}
+
+fn plain(bytes: &[u8]) -> Result<Value, String> {
+    Ok(Value::from(String::from_utf8_lossy(bytes).into_owned()))
+}
+
+fn lines_of_json(bytes: &[u8]) -> Result<Value, String> {
+    documents(&String::from_utf8_lossy(bytes)).map(Value::Array)
+}
+
+fn gunzipped(bytes: &[u8]) -> Result<Value, String> {
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(bytes).read_to_string(&mut text).map_err(|e| e.to_string())?;
+    Ok(Value::from(text))
+}
+
+/// All JSON documents of a text.
+pub fn documents(text: &str) -> Result<Vec<Value>, String> {
+    let text = Text::from(text);
+    let mut reader = Reader::new(&text, Numbers::Double);
+    let mut found = Vec::new();
+    while let Some(value) = reader.next_value().map_err(|e| e.to_string())? {
+        found.push(value);
+    }
+    Ok(found)
+}
+
+/// The order of keys is free, so a comma may stand at the end of another line.
+pub fn lines_in_any_order(text: &str) -> Value {
+    let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(',')).collect();
+    lines.sort_unstable();
+    Value::from(lines)
+}

@@ -1,0 +1,149 @@
+//! What the documentation shows is what happens: the commands in its `console` blocks are run, in order, in a copy of
+//! the folders that they name, and must print what stands below them. Log lines do not count; `...` stands for the
+//! rest of an output.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+struct Shown {
+    command: String,
+    output: Vec<String>,
+}
+
+/// The commands of all `console` blocks: `$ ` starts one, `> ` continues it.
+fn shown(text: &str) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        match (inside, line) {
+            (false, "```console") => inside = true,
+            (true, "```") => inside = false,
+            (false, _) => {}
+            (true, line) => match (line.strip_prefix("$ "), line.strip_prefix("> "), all.last_mut()) {
+                (Some(command), _, _) => all.push(Shown { command: command.to_owned(), output: Vec::new() }),
+                (None, Some(more), Some(last)) if last.output.is_empty() => last.command += &format!("\n{more}"),
+                (None, _, Some(last)) => last.output.push(line.to_owned()),
+                (None, _, None) => panic!("output without a command: {line}"),
+            },
+        }
+    }
+    all
+}
+
+/// A directory with what a checkout has, and a `bin` with `spillway` in it.
+fn checkout() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for folder in ["examples", "pipelines", "data", "tests/fixtures"] {
+        copy(&Path::new(ROOT).join(folder), &dir.path().join(folder));
+    }
+    let bin = dir.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_spillway"), bin.join("spillway")).unwrap();
+    // `cargo run --release -- ARGUMENTS`
+    fs::write(bin.join("cargo"), "#!/bin/sh\nshift 3\nexec spillway \"$@\"\n").unwrap();
+    fs::set_permissions(bin.join("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    dir
+}
+
+/// Copies a folder, without what earlier runs of the examples left in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else if !is_kept_state(&entry.path()) {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn is_kept_state(path: &Path) -> bool {
+    let below_data = path.strip_prefix(Path::new(ROOT).join("data")).ok();
+    below_data.is_some_and(|path| path.components().count() > 1 && !path.ends_with(".gitkeep"))
+}
+
+/// What a command prints on both streams, without log lines. Times are no promise.
+fn output(command: &str, directory: &Path) -> Vec<String> {
+    let path = format!("{}:{}", directory.join("bin").display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{{ {command}\n}} 2>&1")).env("PATH", path).current_dir(directory);
+    let printed = String::from_utf8(shell.output().unwrap().stdout).unwrap();
+    printed.lines().filter(|line| !is_log_line(line)).map(without_time).collect()
+}
+
+fn is_log_line(line: &str) -> bool {
+    line.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains("]["))
+}
+
+fn without_time(line: &str) -> String {
+    let Some(rest) = line.strip_suffix(" ms") else { return line.to_owned() };
+    rest.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned() + "0 ms"
+}
+
+fn check(file: &str) {
+    let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
+    let place = checkout();
+    for Shown { command, output: promised } in shown(&text) {
+        let mut printed = output(&command, place.path());
+        let mut promised: Vec<String> = promised.iter().map(|line| without_time(line)).collect();
+        if promised.last().is_some_and(|line| line == "...") {
+            promised.pop();
+            printed.truncate(promised.len());
+        }
+        // Pipelines print side by side.
+        let (mut in_any_order, mut expected) = (printed.clone(), promised);
+        in_any_order.sort();
+        expected.sort();
+        assert_eq!(in_any_order, expected, "{file}: $ {command}\nprinted:\n{}", printed.join("\n"));
+    }
+}
+
+#[test]
+fn the_readme_is_true() {
+    check("README.md");
+}
+
+#[test]
+fn the_page_on_dead_letters_is_true() {
+    check("docs/dead-letters.md");
+}
+
+#[test]
+fn the_page_on_differences_is_true() {
+    check("docs/differences.md");
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let pages = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    for page in pages.chain([Path::new(ROOT).join("README.md")]) {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap();
+            let leads = link.starts_with("http") || page.parent().unwrap().join(target).exists();
+            assert!(leads, "{}: {link}", page.display());
+        }
+    }
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let explained = fs::read_to_string(Path::new(ROOT).join("docs/dependencies.md")).unwrap();
+    let mut inside = false;
+    for line in fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap().lines() {
+        match line.strip_prefix('[') {
+            Some(section) => inside = section.ends_with("dependencies]"),
+            None if !inside => {}
+            None => {
+                let Some((name, _)) = line.split_once(" = ") else { continue };
+                assert!(explained.contains(&format!("| `{name}` |")), "docs/dependencies.md does not explain `{name}`");
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! TLS for the scripted server, with certificates made by `certificates/make.sh`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use sha2::{Digest, Sha256};
+
+/// A file of the certificates.
+pub fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/elasticsearch_support/certificates").join(name)
+}
+
+fn certificate(name: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_file(file(name)).unwrap()
+}
+
+/// The SHA-256 of a certificate in hex.
+pub fn fingerprint(name: &str) -> String {
+    Sha256::digest(certificate(name)).iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
+}
+
+/// A server called `localhost` that sends its authority along; it may ask for the client's certificate.
+pub fn localhost(asks_for_client: bool) -> Arc<ServerConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate("authority.crt")).unwrap();
+    let builder = if asks_for_client {
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        builder.with_client_cert_verifier(verifier)
+    } else {
+        builder.with_no_client_auth()
+    };
+    let chain = vec![certificate("server.crt"), certificate("authority.crt")];
+    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+    Arc::new(builder.with_single_cert(chain, key).unwrap())
+}
