@@ -193,8 +193,11 @@ fn exercise_3_segments_stay_or_go_once_they_are_read() {
     node.index("tutorial-3");
     let place =
         place(&main_conf(&node, "tutorial-3", 150, 2000), &replay_conf(&node, "tutorial-3", "exit_after_read => true"))
-            // Small segments.
-            .file("cfg/logstash.yml", &format!("{SETTINGS}dead_letter_queue.max_bytes: 1mb\n"));
+            // Segments of a quarter of a mebibyte.
+            .file(
+                "cfg/logstash.yml",
+                &format!("{SETTINGS}dead_letter_queue.max_bytes: 1mb\ndead_letter_queue.storage_policy: drop_older\n"),
+            );
     reject(&place);
     let all = segments(&place);
     assert!(all.len() >= 3, "{all:?}");

@@ -46,7 +46,11 @@ impl InputSink {
         let pushed = self.queue.push(Chunk::new(events, lease.clone())).await;
         match pushed {
             Ok(()) => self.metrics.events_out.add(count),
-            Err(Closed) => lease.iter().for_each(Lease::fail),
+            Err(Closed) => {
+                lease.iter().for_each(Lease::fail);
+                tracing::warn!(target: "logstash.javapipeline", count,
+                    "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again");
+            }
         }
         pushed
     }

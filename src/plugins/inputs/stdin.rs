@@ -1,13 +1,14 @@
 //! `stdin`: reads standard input until its end.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use super::host_field::HostField;
 use crate::event::{Bytes, EventStream};
 use crate::plugins::{Decoder, Decoders, Ecs, Input, InputPlugin, InputSink, Options, PluginError, Stop};
-use crate::queue::Closed;
 
 /// The plugin.
 pub const PLUGIN: InputPlugin = InputPlugin { name: "stdin", summary: "Reads standard input.", build };
@@ -33,17 +34,26 @@ impl Input for Stdin {
         if std::io::stdin().is_terminal() {
             tracing::info!(target: "logstash.inputs.stdin", "The stdin plugin is now waiting for input:");
         }
-        let reader = Chunks { decoder: self.decoders.create(), host: self.host.clone(), sink: sink.clone() };
+        let chunks = Chunks { decoder: self.decoders.create(), host: self.host.clone(), sink: sink.clone() };
+        let chunks = Arc::new(Mutex::new(Some(chunks)));
         let (ended, end) = tokio::sync::oneshot::channel();
+        let (reading, span) = (chunks.clone(), tracing::Span::current());
         // A blocked read cannot be interrupted: after a stop the thread is left behind, and ends with the process.
         std::thread::Builder::new()
             .name("stdin".to_owned())
-            .spawn(move || ended.send(reader.read()))
+            .spawn(move || ended.send(span.in_scope(|| read(&reading))))
             .map_err(PluginError::new)?;
         tokio::select! {
-            ended = end => ended.unwrap_or(Ok(())),
-            () = stop.cancelled() => Ok(()),
+            ended = end => return ended.unwrap_or(Ok(())),
+            () = stop.cancelled() => {}
         }
+        // What was read before the stop still goes into the pipeline, an unfinished last line included.
+        if let Some(mut chunks) = chunks.lock().await.take() {
+            let rest = chunks.rest();
+            // Nobody is left to be told.
+            let _ = sink.push(rest, None).await;
+        }
+        Ok(())
     }
 
     fn is_reloadable(&self) -> bool {
@@ -57,33 +67,40 @@ struct Chunks {
     sink: InputSink,
 }
 
-impl Chunks {
-    /// Reads until the end of the input, or until the pipeline takes nothing more.
-    fn read(mut self) -> Result<(), PluginError> {
-        let stdin = std::io::stdin();
-        loop {
-            let mut chunk = Vec::with_capacity(CHUNK);
-            match rustix::io::read(&stdin, rustix::buffer::spare_capacity(&mut chunk)) {
-                Ok(0) => break,
-                Ok(_) => {
-                    let events = self.decoder.decode_chunk(Bytes::from(chunk));
-                    if self.push(events).is_err() {
-                        return Ok(());
-                    }
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(PluginError(format!("cannot read standard input: {error}"))),
-            }
+/// Reads until the end of the input, until the pipeline takes nothing more, or until `chunks` was taken away.
+fn read(chunks: &Mutex<Option<Chunks>>) -> Result<(), PluginError> {
+    let stdin = std::io::stdin();
+    loop {
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let end = match rustix::io::read(&stdin, rustix::buffer::spare_capacity(&mut chunk)) {
+            Ok(read) => read == 0,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(PluginError(format!("cannot read standard input: {error}"))),
+        };
+        let mut chunks = chunks.blocking_lock();
+        let Some(chunks) = chunks.as_mut() else { return Ok(()) };
+        let events = if end { chunks.rest() } else { chunks.decoded(chunk) };
+        if chunks.sink.push_blocking(events, None).is_err() || end {
+            return Ok(());
         }
-        let mut events = Vec::new();
-        self.decoder.flush(&mut events);
-        // The pipeline takes what is left, or has gone.
-        let _ = self.push(events.into());
-        Ok(())
+    }
+}
+
+impl Chunks {
+    fn decoded(&mut self, chunk: Vec<u8>) -> EventStream {
+        let events = self.decoder.decode_chunk(Bytes::from(chunk));
+        self.with_host(events)
     }
 
-    fn push(&self, events: EventStream) -> Result<(), Closed> {
+    /// What the decoder holds back.
+    fn rest(&mut self) -> EventStream {
+        let mut events = Vec::new();
+        self.decoder.flush(&mut events);
+        self.with_host(events.into())
+    }
+
+    fn with_host(&self, events: EventStream) -> EventStream {
         let host = self.host.clone();
-        self.sink.push_blocking(events.each(move |event| host.set_if_absent(event)), None)
+        events.each(move |event| host.set_if_absent(event))
     }
 }
