@@ -10,7 +10,7 @@ use process::{Process, lines};
 use program::Place;
 use spillway::dead_letter::{Settings, Writer};
 
-const GOOD: &str = "input { stdin {} } output { file { path => \"out\" codec => line { format => \"%{message}\" } } }";
+const GOOD: &str = "input { stdin {} } output { file { flush_interval => 0 path => \"out\" codec => line { format => \"%{message}\" } } }";
 const IDLE: &str = "input { heartbeat { interval => 600 } } output { null {} }";
 const RUN: &str = "--path.settings cfg";
 
@@ -78,7 +78,7 @@ fn a_run_in_which_no_pipeline_can_start_fails() {
 
 #[test]
 fn an_input_that_fails_is_run_again_while_the_others_go_on() {
-    let other = "input { generator { count => 0 message => \"from good\" } } filter { sleep { time => \"0.1\" every => 100 } } output { file { path => \"out\" } }";
+    let other = "input { generator { count => 0 message => \"from good\" } } filter { sleep { time => \"0.1\" every => 100 } } output { file { flush_interval => 0 path => \"out\" } }";
     let place = beside("input { stdin { id => \"broken\" } } output { null {} }", "log.rate_limit: 0s\n")
         .file("good.conf", other);
     // Standard input that cannot be read: a directory.
@@ -96,7 +96,7 @@ fn an_input_that_fails_is_run_again_while_the_others_go_on() {
 
 #[test]
 fn an_output_that_is_stuck_blocks_only_its_pipeline() {
-    let other = "input { generator { count => 5000 } } output { file { path => \"blocked/out\" } }";
+    let other = "input { generator { count => 5000 } } output { file { flush_interval => 0 path => \"blocked/out\" } }";
     let place = beside(other, "").file("blocked", "a file where a folder should be");
     let mut process = Process::running(place.command(RUN));
     process.until_err("cannot write");
@@ -111,7 +111,7 @@ fn a_condition_that_cannot_be_evaluated_costs_one_event() {
     let place = beside(IDLE, "dead_letter_queue.enable: true\n").file(
         "good.conf",
         "input { stdin { codec => json_lines } } filter { if [n] > 1 { mutate { add_tag => [\"big\"] } } }
-         output { file { path => \"out\" codec => line { format => \"%{n} %{tags}\" } } }",
+         output { file { flush_interval => 0 path => \"out\" codec => line { format => \"%{n} %{tags}\" } } }",
     );
     let mut process = Process::running(place.command(RUN));
     process.feed("{\"n\":2}\n{\"n\":\"x\"}\n{\"n\":1}\n");

@@ -299,7 +299,7 @@ fn conditionals_see_all_four_fields_and_outputs_see_no_metadata() {
             if [@metadata][dead_letter_queue][entry_time] { mutate { add_tag => [\"time\"] } }
             mutate { copy => { \"[@metadata][dead_letter_queue][reason]\" => \"[rejected][reason]\" } }
         }
-        output { file { path => \"out.jsonl\" } }";
+        output { file { flush_interval => 0 path => \"out.jsonl\" } }";
     let place = place(&[("main", main), ("replay", &replay)]);
     let process = start(&place, "");
     process.until_file(&place.join("out.jsonl"), 1);

@@ -74,9 +74,8 @@ fn an_endless_source_leaves_no_gap() {
 
 #[test]
 fn what_an_output_cannot_deliver_is_reported() {
-    let config = "input { stdin {} } output { file { path => \"%{[@metadata][none]}\" } }";
-    let stuck = config.replace("%{[@metadata][none]}", "blocked/out");
-    let place = Place::new().file("main.conf", &stuck).file("blocked", "a file where a folder should be");
+    let config = "input { stdin {} } output { file { path => \"blocked/out\" flush_interval => 0 } }";
+    let place = Place::new().file("main.conf", config).file("blocked", "a file where a folder should be");
     let mut process = Process::running(place.command(&format!("-f main.conf -w 2 -b 20 {FLAGS}")));
     process.feed(&numbered(0, 100));
     until_read(&process, 100);
@@ -102,7 +101,7 @@ fn queue() -> Place {
     );
     let replay =
         "input { dead_letter_queue { path => \"data/dead_letter_queue\" } } filter { sleep { time => \"0.001\" } }
-        output { file { path => \"out\" codec => line { format => \"%{sequence}\" } } }";
+        output { file { flush_interval => \"${FLUSH:0}\" path => \"out\" codec => line { format => \"%{sequence}\" } } }";
     let place = Place::new().file("main.conf", &main).file("replay.conf", replay);
     let queue = "-S dead_letter_queue.enable=true -S dead_letter_queue.max_bytes=1mb -S dead_letter_queue.storage_policy=drop_older";
     let said = place.run(&format!("-f main.conf -w 1 {queue} {FLAGS}"));
@@ -126,6 +125,12 @@ fn until_more(process: &Process, place: &Place, more: usize) {
 #[test]
 fn a_killed_replay_repeats_but_never_skips() {
     let place = queue();
+    // What an output gathers before it writes dies with it.
+    let place = place.env("FLUSH", "60");
+    let process = replaying(&place);
+    process.until("300 events", || (process.stats("replay")["events"]["out"].as_u64()? >= 300).then_some(()));
+    process.kill();
+    let place = place.env("FLUSH", "0");
     for _ in 0..3 {
         let process = replaying(&place);
         until_more(&process, &place, 300);
