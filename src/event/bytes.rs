@@ -50,8 +50,8 @@ impl Bytes {
 
     /// Bytes of the program itself. Costs nothing, nor do its clones.
     pub const fn borrowed(bytes: &'static [u8]) -> Self {
-        let length = if bytes.len() > Self::LONGEST { Self::LONGEST } else { bytes.len() };
-        Self { first: bytes.as_ptr(), second: (STATIC << 62) | (length as u64) << 31 }
+        assert!(bytes.len() <= Self::LONGEST);
+        Self { first: bytes.as_ptr(), second: (STATIC << 62) | (bytes.len() as u64) << 31 }
     }
 
     /// Most bytes that are kept inline.
@@ -81,6 +81,10 @@ impl Bytes {
 
     fn share(mut content: Vec<u8>) -> Self {
         content.truncate(Self::LONGEST);
+        if content.capacity() > 2 * content.len() {
+            // A short line must not hold the whole buffer of a read.
+            content.shrink_to_fit();
+        }
         let length = content.len() as u64;
         Self { first: Arc::into_raw(Arc::new(content)).cast(), second: (SHARED << 62) | length << 31 }
     }

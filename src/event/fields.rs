@@ -39,10 +39,10 @@ pub enum FieldError {
 /// The value at `path`, from a map downwards.
 pub(super) fn get<'a>(root: &'a Map, path: &[Segment]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
-    let mut at = root.get(&first.name)?;
+    let mut at = root.get_text(&first.name)?;
     for segment in rest {
         at = match at {
-            Value::Map(map) => map.get(&segment.name)?,
+            Value::Map(map) => map.get_text(&segment.name)?,
             Value::Array(list) => list.get(position(segment, list.len())?)?,
             _ => return None,
         };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::in_place::push_with;
 use super::{Text, Value};
 
 /// Number of keys up to which a map is a plain list that is scanned.
@@ -89,6 +90,16 @@ impl Map {
         }
     }
 
+    /// As [`Map::get`], for a name that is kept as text: short names are compared as two words.
+    #[inline]
+    pub fn get_text(&self, key: &Text) -> Option<&Value> {
+        match &self.0 {
+            Repr::Scanned(list) => list.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            Repr::Indexed(map) => map.get(key),
+            Repr::Shared(map) => map.get_text(key),
+        }
+    }
+
     /// The value of `key`, to change in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         match self.own() {
@@ -111,10 +122,10 @@ impl Map {
         }
         match self.own() {
             Repr::Scanned(list) => {
-                if let Some((_, old)) = list.iter_mut().find(|(k, _)| same(k, &key)) {
+                if let Some((_, old)) = list.iter_mut().find(|(k, _)| *k == key) {
                     return Some(std::mem::replace(old, value));
                 }
-                list.push((key, value));
+                push_with(list, || (key, value));
                 None
             }
             Repr::Indexed(map) => map.insert(key, value),
@@ -137,33 +148,26 @@ impl Map {
             self.own();
         }
         match &mut self.0 {
-            Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| same(k, &key)).unwrap_or_else(|| {
-                    list.push((key, default()));
-                    list.len() - 1
-                });
-                &mut list[at].1
-            }
+            Repr::Scanned(list) => match list.iter().position(|(k, _)| *k == key) {
+                Some(at) => &mut list[at].1,
+                None => &mut push_with(list, || (key, default())).1,
+            },
             Repr::Indexed(map) => map.entry(key).or_insert_with(default),
             Repr::Shared(map) => Arc::make_mut(map).slot(key),
         }
     }
 
-    /// The place of a key that is known to be new, holding null. For maps that are being made.
-    #[inline]
-    pub(super) fn add(&mut self, key: Text) -> &mut Value {
+    /// Adds a key that is known to be new. For maps that are being made.
+    #[inline(always)]
+    pub(super) fn add(&mut self, key: Text, value: impl FnOnce() -> Value) -> &mut Value {
         debug_assert!(!self.contains_key(&key));
         if !matches!(&self.0, Repr::Scanned(list) if list.len() < SCAN_LIMIT) {
-            return self.slot(key);
+            return self.get_or_insert_with(key, value);
         }
         match &mut self.0 {
-            Repr::Scanned(list) => {
-                list.push((key, Value::Null));
-                let last = list.len() - 1;
-                &mut list[last].1
-            }
-            Repr::Indexed(map) => map.entry(key).or_default(),
-            Repr::Shared(map) => Arc::make_mut(map).slot(key),
+            Repr::Scanned(list) => &mut push_with(list, || (key, value())).1,
+            Repr::Indexed(map) => map.entry(key).or_insert_with(value),
+            Repr::Shared(map) => Arc::make_mut(map).get_or_insert_with(key, value),
         }
     }
 

@@ -7,6 +7,7 @@ mod bytes;
 mod decimal;
 mod field_name;
 mod fields;
+mod in_place;
 pub mod json;
 mod map;
 mod record;

@@ -1,5 +1,6 @@
 //! The event: fields, `@metadata`, and the few operations that every plugin needs.
 
+use super::in_place::push_with;
 use super::{
     FieldError, FieldRef, METADATA, Map, Root, TAGS, TIMESTAMP, Text, Timestamp, VERSION, Value, fields, text_form,
 };
@@ -37,18 +38,16 @@ impl Event {
     /// the text stands in `[event][original]` as well.
     #[inline]
     pub fn push_message(message: Text, timestamp: Timestamp, keep_original: bool, out: &mut Vec<Self>) {
-        out.push(Self { fields: Map::with_capacity(6), metadata: Map::new(), cancelled: false });
-        let Some(event) = out.last_mut() else { return };
-        let fields = &mut event.fields;
         let original = if keep_original { message.clone() } else { Text::new() };
-        *fields.add(Text::borrowed("message")) = Value::String(message);
-        *fields.add(Text::borrowed(TIMESTAMP)) = Value::Timestamp(timestamp);
-        *fields.add(Text::borrowed(VERSION)) = Value::literal("1");
+        let made = || Self { fields: Map::with_capacity(6), metadata: Map::new(), cancelled: false };
+        let fields = &mut push_with(out, made).fields;
+        fields.add(Text::borrowed("message"), || Value::String(message));
+        fields.add(Text::borrowed(TIMESTAMP), || Value::Timestamp(timestamp));
+        fields.add(Text::borrowed(VERSION), || Value::literal("1"));
         if keep_original {
-            let slot = fields.add(Text::borrowed("event"));
-            *slot = Value::Map(Map::with_capacity(1));
-            if let Value::Map(map) = slot {
-                *map.add(Text::borrowed("original")) = Value::String(original);
+            let event = fields.add(Text::borrowed("event"), || Value::Map(Map::with_capacity(1)));
+            if let Value::Map(event) = event {
+                event.add(Text::borrowed("original"), || Value::String(original));
             }
         }
     }

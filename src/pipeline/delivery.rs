@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Lease;
 use super::batch::Selection;
 use super::filtering::Filtering;
-use super::plan::{OutputSlot, Step};
+use super::plan::{OutputSlot, Step, StepBranch};
 use crate::event::Event;
 use crate::plugins::{Delivery, GivenBack, OutputBatch, Sent, Stop};
 
@@ -41,31 +41,44 @@ fn route(
     targets: &mut [Selection],
 ) {
     for step in steps {
-        let branch = match step {
+        match step {
             Step::Plugin(at) => {
                 if let Some(target) = targets.get_mut(*at) {
                     target.extend_from_slice(selection);
                 }
-                continue;
             }
-            Step::Branch(branch) => branch,
-        };
-        let mut rest = selection.clone();
-        for arm in &branch.arms {
-            let mut taken = Selection::new();
-            rest.retain(|&at| {
-                let Some(event) = events.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { return false };
-                match arm.condition.evaluate(event) {
-                    Ok(true) => taken.push(at),
-                    Ok(false) => return true,
-                    Err(error) => filtering.condition_failed(arm, event, &error.to_string()),
+            Step::Branch(branch) => route_branch(filtering, branch, events, selection, targets),
+            Step::Switch(switch) => {
+                for branch in &switch.branches {
+                    route_branch(filtering, branch, events, selection, targets);
                 }
-                false
-            });
-            route(filtering, &arm.body, events, &taken, targets);
+            }
         }
-        route(filtering, &branch.otherwise, events, &rest, targets);
     }
+}
+
+fn route_branch(
+    filtering: &Filtering<'_>,
+    branch: &StepBranch,
+    events: &mut [Event],
+    selection: &Selection,
+    targets: &mut [Selection],
+) {
+    let mut rest = selection.clone();
+    for arm in &branch.arms {
+        let mut taken = Selection::new();
+        rest.retain(|&at| {
+            let Some(event) = events.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { return false };
+            match arm.condition.evaluate(event) {
+                Ok(true) => taken.push(at),
+                Ok(false) => return true,
+                Err(error) => filtering.condition_failed(arm, event, &error.to_string()),
+            }
+            false
+        });
+        route(filtering, &arm.body, events, &taken, targets);
+    }
+    route(filtering, &branch.otherwise, events, &rest, targets);
 }
 
 /// Offers events to an output until each one is delivered or dead.

@@ -1,9 +1,10 @@
 //! The filter section at work on one batch.
 
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::batch::{FilterBatch, Selection};
-use super::plan::{FilterSlot, Plan, Step, StepArm, StepBranch};
+use super::plan::{FilterSlot, Plan, Step, StepArm, StepBranch, Switch};
 use crate::event::Event;
 use crate::metrics::PipelineMetrics;
 use crate::plugins::{DeadLetterQueue, Sent};
@@ -72,6 +73,11 @@ impl Filtering<'_> {
     fn step(&self, step: &Step, arena: &mut Vec<Event>, selection: &mut Selection, flush: Option<Flush>) {
         match step {
             Step::Branch(branch) => self.branch(branch, arena, selection, flush),
+            // A flush has to come past every filter, whatever the conditions say.
+            Step::Switch(switch) if flush.is_some() => {
+                switch.branches.iter().for_each(|branch| self.branch(branch, arena, selection, flush));
+            }
+            Step::Switch(switch) => self.switch(switch, arena, selection),
             Step::Plugin(at) => {
                 let Some(slot) = self.plan.filters.get(*at) else { return };
                 if !selection.is_empty() {
@@ -98,6 +104,26 @@ impl Filtering<'_> {
         slot.info.metrics.events_out.add(live(arena, selection) as u64);
     }
 
+    /// Takes each event from one `if` that is true for it to the next.
+    fn switch(&self, switch: &Switch, arena: &mut Vec<Event>, selection: &mut Selection) {
+        let mut waiting: BTreeMap<usize, Waiting> = BTreeMap::new();
+        send_on(switch, arena, selection, 0, &mut waiting);
+        while let Some((place, Waiting { mut events, mixed, .. })) = waiting.pop_first() {
+            if mixed {
+                restore_order(&mut events, selection);
+            }
+            let known = arena.len();
+            let arms = switch.branches.get(place).map(|branch| branch.arms.as_slice());
+            for arm in arms.unwrap_or_default() {
+                self.steps(&arm.body, arena, &mut events, None);
+            }
+            send_on(switch, arena, &events, place + 1, &mut waiting);
+            if arena.len() > known {
+                *selection = join(selection, vec![events], known);
+            }
+        }
+    }
+
     fn branch(&self, branch: &StepBranch, arena: &mut Vec<Event>, selection: &mut Selection, flush: Option<Flush>) {
         let known = arena.len();
         let mut rest: Option<Selection> = None;
@@ -108,7 +134,11 @@ impl Filtering<'_> {
             let mut taken = Selection::new();
             for &at in rest.as_ref().unwrap_or(selection) {
                 let Some(event) = arena.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { continue };
-                match arm.condition.evaluate(event) {
+                let chosen = match &branch.dispatch {
+                    Some(dispatch) => Ok(dispatch.next(event, 0) == Some(n)),
+                    None => arm.condition.evaluate(event),
+                };
+                match chosen {
                     Ok(true) => taken.push(at),
                     Ok(false) if n < last => left.push(at),
                     Ok(false) => {}
@@ -191,6 +221,35 @@ fn flush_filter(slot: &FilterSlot, flush: Flush, arena: &mut Vec<Event>, selecti
         selection.push(arena.len() as u32);
         arena.push(event);
     }
+}
+
+/// Events that wait for one `if` of a switch.
+#[derive(Default)]
+struct Waiting {
+    events: Selection,
+    /// The place that the last of them came from.
+    from: usize,
+    /// Whether they came from several places, and so may be out of order.
+    mixed: bool,
+}
+
+/// Lets each event wait for the first `if` at `from` or behind it that is true for it.
+fn send_on(switch: &Switch, arena: &[Event], events: &Selection, from: usize, waiting: &mut BTreeMap<usize, Waiting>) {
+    for &at in events {
+        let Some(event) = arena.get(at as usize).filter(|e| !e.is_cancelled()) else { continue };
+        if let Some(place) = switch.dispatch.next(event, from) {
+            let there = waiting.entry(place).or_default();
+            there.mixed |= !there.events.is_empty() && there.from != from;
+            there.from = from;
+            there.events.push(at);
+        }
+    }
+}
+
+/// Sorts `events` as they stand in `selection`.
+fn restore_order(events: &mut Selection, selection: &Selection) {
+    let ranks: HashMap<u32, usize> = selection.iter().enumerate().map(|(rank, at)| (*at, rank)).collect();
+    events.sort_by_key(|at| ranks.get(at).copied());
 }
 
 /// Puts the events of all arms back into the order of `before`; events made inside an arm (at `known` and above in

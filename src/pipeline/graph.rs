@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::plan::{Compiled, Plan, Step, hex};
+use super::plan::{Compiled, Plan, Step, StepBranch, hex};
 use crate::config::source::Place;
 use crate::metrics::{ConditionVertex, Edge, Graph, QUEUE};
 use crate::settings::ConfigSource;
@@ -45,19 +45,24 @@ impl Builder<'_> {
                     self.connect(&ends, &slot.info.id);
                     vec![(slot.info.id.clone(), None)]
                 }
-                Step::Branch(branch) => {
-                    let mut joined = Vec::new();
-                    for arm in &branch.arms {
-                        let condition = self.condition(arm.condition.source(), &arm.place, &ends);
-                        joined.extend(self.filters(&arm.body, vec![(condition.clone(), Some(true))]));
-                        ends = vec![(condition, Some(false))];
-                    }
-                    joined.extend(self.filters(&branch.otherwise, ends));
-                    joined
+                Step::Branch(branch) => self.filter_branch(branch, ends),
+                Step::Switch(switch) => {
+                    switch.branches.iter().fold(ends, |ends, branch| self.filter_branch(branch, ends))
                 }
             };
         }
         ends
+    }
+
+    fn filter_branch(&mut self, branch: &StepBranch, mut ends: Vec<End>) -> Vec<End> {
+        let mut joined = Vec::new();
+        for arm in &branch.arms {
+            let condition = self.condition(arm.condition.source(), &arm.place, &ends);
+            joined.extend(self.filters(&arm.body, vec![(condition.clone(), Some(true))]));
+            ends = vec![(condition, Some(false))];
+        }
+        joined.extend(self.filters(&branch.otherwise, ends));
+        joined
     }
 
     /// Every step takes the same.
@@ -69,17 +74,22 @@ impl Builder<'_> {
                         self.connect(ends, &slot.info.id);
                     }
                 }
-                Step::Branch(branch) => {
-                    let mut rest = ends.to_vec();
-                    for arm in &branch.arms {
-                        let condition = self.condition(arm.condition.source(), &arm.place, &rest);
-                        self.outputs(&arm.body, &[(condition.clone(), Some(true))]);
-                        rest = vec![(condition, Some(false))];
-                    }
-                    self.outputs(&branch.otherwise, &rest);
+                Step::Branch(branch) => self.output_branch(branch, ends),
+                Step::Switch(switch) => {
+                    switch.branches.iter().for_each(|branch| self.output_branch(branch, ends));
                 }
             }
         }
+    }
+
+    fn output_branch(&mut self, branch: &StepBranch, ends: &[End]) {
+        let mut rest = ends.to_vec();
+        for arm in &branch.arms {
+            let condition = self.condition(arm.condition.source(), &arm.place, &rest);
+            self.outputs(&arm.body, &[(condition.clone(), Some(true))]);
+            rest = vec![(condition, Some(false))];
+        }
+        self.outputs(&branch.otherwise, &rest);
     }
 
     fn condition(&mut self, text: &str, place: &Place, ends: &[End]) -> Arc<str> {

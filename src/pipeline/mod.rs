@@ -8,6 +8,7 @@
 
 mod batch;
 mod delivery;
+mod dispatch;
 mod filtering;
 mod graph;
 mod lease;
@@ -22,7 +23,7 @@ mod worker;
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub use filtering::{Filtering, Flush};
 pub use lease::Lease;
-pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, Step, StepBranch, compile};
+pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, Step, StepBranch, Switch, compile};
 pub use prepare::{Prepared, Shared, prepare};
 pub use progress::Progress;
 pub use run::{Finish, Opened, Running, StartError};

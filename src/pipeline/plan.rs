@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::dispatch::{Dispatch, compare_one_field};
 use crate::config::ast::{Config, Node, PluginBlock, PluginKind};
 use crate::config::condition::Condition;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
@@ -89,6 +90,15 @@ pub enum Step {
     Plugin(usize),
     /// An `if`.
     Branch(StepBranch),
+    /// Several `if` in a row, each with one condition and no `else`, that one look-up decides.
+    Switch(Switch),
+}
+
+/// Several `if` in a row that compare the same field with texts.
+pub struct Switch {
+    /// In the order written; the events pass all of them.
+    pub branches: Vec<StepBranch>,
+    pub(super) dispatch: Dispatch,
 }
 
 /// An `if` with its alternatives.
@@ -97,6 +107,8 @@ pub struct StepBranch {
     pub arms: Vec<StepArm>,
     /// `else`.
     pub otherwise: Vec<Step>,
+    /// Decides all arms at once, where one field is compared with texts.
+    pub(super) dispatch: Option<Dispatch>,
 }
 
 /// One condition and what it leads to.
@@ -153,6 +165,48 @@ fn count_plugins(nodes: &[Node]) -> usize {
     nodes.iter().map(inside).sum()
 }
 
+/// Puts every run of `if` that one look-up can decide into a switch.
+fn join_switches(steps: Vec<Step>) -> Vec<Step> {
+    let mut joined = Vec::with_capacity(steps.len());
+    let mut run: Vec<StepBranch> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Branch(branch) if only_condition(&branch).is_some() => {
+                if run.first().is_some_and(|first| !belong_together(first, &branch)) {
+                    end_run(&mut run, &mut joined);
+                }
+                run.push(branch);
+            }
+            step => {
+                end_run(&mut run, &mut joined);
+                joined.push(step);
+            }
+        }
+    }
+    end_run(&mut run, &mut joined);
+    joined
+}
+
+fn belong_together(a: &StepBranch, b: &StepBranch) -> bool {
+    matches!((only_condition(a), only_condition(b)), (Some(a), Some(b)) if compare_one_field(a, b))
+}
+
+fn end_run(run: &mut Vec<StepBranch>, joined: &mut Vec<Step>) {
+    let branches = std::mem::take(run);
+    match Dispatch::of(branches.iter().filter_map(only_condition)) {
+        Some(dispatch) => joined.push(Step::Switch(Switch { branches, dispatch })),
+        None => joined.extend(branches.into_iter().map(Step::Branch)),
+    }
+}
+
+/// The condition of an `if` that has just one and no `else`.
+fn only_condition(branch: &StepBranch) -> Option<&Condition> {
+    match branch.arms.as_slice() {
+        [only] if branch.otherwise.is_empty() => Some(&only.condition),
+        _ => None,
+    }
+}
+
 fn config_hash(sources: &Sources) -> String {
     let mut hasher = Sha256::new();
     for (_, source) in sources.iter() {
@@ -181,7 +235,7 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn steps(&mut self, nodes: &[Node]) -> Vec<Step> {
-        nodes.iter().filter_map(|node| self.step(node)).collect()
+        join_switches(nodes.iter().filter_map(|node| self.step(node)).collect())
     }
 
     fn step(&mut self, node: &Node) -> Option<Step> {
@@ -195,8 +249,9 @@ impl Compiler<'_> {
             condition: arm.condition.clone(),
             body: compiler.steps(&arm.body),
         };
-        let arms = branch.arms.iter().map(|a| arm(self, a)).collect();
-        Some(Step::Branch(StepBranch { arms, otherwise: self.steps(&branch.otherwise) }))
+        let arms: Vec<StepArm> = branch.arms.iter().map(|a| arm(self, a)).collect();
+        let dispatch = Dispatch::of(arms.iter().map(|arm| &arm.condition));
+        Some(Step::Branch(StepBranch { arms, otherwise: self.steps(&branch.otherwise), dispatch }))
     }
 
     fn input(&mut self, block: &PluginBlock) -> Option<InputSlot> {

@@ -20,13 +20,12 @@ struct State<P> {
     /// Number of positions that have left `lent` at the front.
     settled: u64,
     reached: Option<P>,
-    stuck: bool,
 }
 
 impl<P: Copy + Send + 'static> Progress<P> {
     /// Nothing lent, nothing reached.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(State { lent: VecDeque::new(), settled: 0, reached: None, stuck: false })))
+        Self(Arc::new(Mutex::new(State { lent: VecDeque::new(), settled: 0, reached: None })))
     }
 
     /// A lease for the events that were read up to `position`.
@@ -42,7 +41,6 @@ impl<P: Copy + Send + 'static> Progress<P> {
 
     fn returned(&self, number: u64, ok: bool) {
         let mut state = self.0.lock();
-        state.stuck |= !ok;
         let at = number.checked_sub(state.settled).and_then(|at| usize::try_from(at).ok());
         if let Some((_, back)) = at.and_then(|at| state.lent.get_mut(at)) {
             *back = ok;
@@ -57,16 +55,6 @@ impl<P: Copy + Send + 'static> Progress<P> {
     /// The position up to which everything is dealt with, if it moved since it was last asked for.
     pub fn take_reached(&self) -> Option<P> {
         self.0.lock().reached.take()
-    }
-
-    /// Whether everything that was lent is dealt with.
-    pub fn is_settled(&self) -> bool {
-        self.0.lock().lent.is_empty()
-    }
-
-    /// Whether a batch was given up, so that the position cannot move any more.
-    pub fn is_stuck(&self) -> bool {
-        self.0.lock().stuck
     }
 }
 
@@ -84,15 +72,13 @@ mod tests {
     fn the_position_moves_only_past_what_is_dealt_with() {
         let progress = Progress::new();
         let (a, b, c) = (progress.lend(1), progress.lend(2), progress.lend(3));
-        drop(b);
+        b.settle();
         assert_eq!(progress.take_reached(), None);
-        drop(a);
+        a.settle();
         assert_eq!(progress.take_reached(), Some(2));
         assert_eq!(progress.take_reached(), None);
-        c.fail();
         drop(c);
-        drop(progress.lend(4));
+        progress.lend(4).settle();
         assert_eq!(progress.take_reached(), None);
-        assert!(progress.is_stuck() && !progress.is_settled());
     }
 }

@@ -30,10 +30,11 @@ impl InputSink {
     }
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
-    /// dealt with. Fails only when the pipeline is gone; the lease is failed then.
+    /// dealt with. Fails only when the pipeline is gone.
     pub async fn push(&self, events: impl Into<EventStream>, lease: Option<Lease>) -> Result<(), Closed> {
         let mut events = events.into();
         if events.is_empty() {
+            lease.into_iter().for_each(Lease::settle);
             return Ok(());
         }
         if !self.decoration.is_empty() {
@@ -43,14 +44,11 @@ impl InputSink {
         let count = events.len() as u64;
         self.pipeline.events_in.add(count);
         let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
-        let pushed = self.queue.push(Chunk::new(events, lease.clone())).await;
+        let pushed = self.queue.push(Chunk::new(events, lease)).await;
         match pushed {
             Ok(()) => self.metrics.events_out.add(count),
-            Err(Closed) => {
-                lease.iter().for_each(Lease::fail);
-                tracing::warn!(target: "logstash.javapipeline", count,
-                    "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again");
-            }
+            Err(Closed) => tracing::warn!(target: "logstash.javapipeline", count,
+                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again"),
         }
         pushed
     }

@@ -1,9 +1,11 @@
 //! All pipelines of the process: start each on its own, wait until they end or a signal asks them to, and say what
 //! happened. A pipeline that cannot start or breaks leaves the others running.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
@@ -65,7 +67,11 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, node: &Node, fail
         let id = pipeline.prepared().settings.id.clone();
         let stop = pipeline.prepared().stop.clone();
         stops.push(stop.clone());
-        starting.spawn(async move { Started { id, stop, outcome: pipeline.start().await.map_err(|e| e.to_string()) } });
+        starting.spawn(async move {
+            let outcome = AssertUnwindSafe(pipeline.start()).catch_unwind().await;
+            let outcome = outcome.map_err(|_| "one of its plugins broke".to_owned());
+            Started { id, stop, outcome: outcome.and_then(|started| started.map_err(|e| e.to_string())) }
+        });
     }
     let mut running: JoinSet<(String, Finish)> = JoinSet::new();
     let mut names: Vec<String> = Vec::new();
@@ -91,7 +97,10 @@ pub async fn run(prepared: Vec<Prepared>, broken: Vec<String>, node: &Node, fail
                 Ok(pipeline) => {
                     node.set_pipeline_state(&Arc::from(started.id.as_str()), PipelineState::Running);
                     names.push(started.id.clone());
-                    running.spawn(async move { (started.id, pipeline.finish().await) });
+                    running.spawn(async move {
+                        let finish = AssertUnwindSafe(pipeline.finish()).catch_unwind().await;
+                        (started.id, finish.unwrap_or(Finish::Crashed))
+                    });
                 }
                 Err(error) => {
                     report_failure(&started.id, &error);

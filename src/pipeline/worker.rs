@@ -61,29 +61,30 @@ impl Crew {
     pub fn work(&self) -> Ended {
         let mut ended = Ended::Drained;
         let mut queue = self.queue.consumer();
-        while let Some(taken) = queue.take(self.batching.size, self.batching.delay) {
-            let lease = Lease::joined(taken.leases);
-            let flush = taken.flush.then_some(Flush::Periodic);
-            ended = self.guarded(taken.events, &lease, flush);
-            if ended != Ended::Drained {
+        while ended == Ended::Drained {
+            // Taking makes the events, which is the work of codecs.
+            let taken = guarded(|| queue.take(self.batching.size, self.batching.delay));
+            let Some(taken) = taken.unwrap_or_else(|broken| {
+                ended = broken;
+                None
+            }) else {
                 break;
-            }
+            };
+            let flush = taken.flush.then_some(Flush::Periodic);
+            ended = self.deal_with(taken.events, Lease::joined(taken.leases), flush);
         }
         drop(queue);
         let last = self.at_work.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && ended == Ended::Drained {
-            ended = self.guarded(Vec::new(), &Lease::unclaimed(), Some(Flush::Last));
+            ended = self.deal_with(Vec::new(), Lease::unclaimed(), Some(Flush::Last));
         }
         ended
     }
 
-    fn guarded(&self, events: Vec<Event>, lease: &Lease, flush: Option<Flush>) -> Ended {
-        let ended = catch_unwind(AssertUnwindSafe(|| self.batch(events, lease, flush))).unwrap_or_else(|_| {
-            tracing::error!(target: "logstash.javapipeline", "Pipeline worker error, the pipeline will be stopped");
-            Ended::Crashed
-        });
-        if ended != Ended::Drained || self.dead_letters.is_broken() {
-            lease.fail();
+    fn deal_with(&self, events: Vec<Event>, lease: Lease, flush: Option<Flush>) -> Ended {
+        let ended = guarded(|| self.batch(events, &lease, flush)).unwrap_or_else(|broken| broken);
+        if ended == Ended::Drained && !self.dead_letters.is_broken() {
+            lease.settle();
         }
         ended
     }
@@ -113,4 +114,13 @@ impl Crew {
         self.metrics.events_out.add(out.len() as u64);
         Ended::Drained
     }
+}
+
+/// What `work` gives, or how a worker ends whose plugin panicked.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Ended> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        tracing::error!(target: "logstash.javapipeline", { always = true },
+            "Pipeline worker error, the pipeline will be stopped");
+        Ended::Crashed
+    })
 }

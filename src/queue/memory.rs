@@ -5,6 +5,7 @@
 //! worker takes a chunk as a whole and makes batches of it, so that decoding it holds up nobody else.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -30,12 +31,6 @@ impl Chunk {
         self.events.take_into(most - batch.events.len(), &mut batch.events);
         batch.leases.extend(if self.events.is_empty() { self.lease.take() } else { self.lease.clone() });
     }
-
-    /// Gives the events up. Returns how many there were.
-    fn abandon(self) -> usize {
-        self.lease.iter().for_each(Lease::fail);
-        self.events.len()
-    }
 }
 
 /// The queue takes nothing any more.
@@ -59,7 +54,6 @@ struct State {
     chunks: VecDeque<Chunk>,
     len: usize,
     closed: bool,
-    flush_due: bool,
 }
 
 /// A bounded queue of events for one pipeline.
@@ -68,6 +62,8 @@ pub struct MemoryQueue {
     filled: Condvar,
     room: Notify,
     capacity: usize,
+    /// Set under the lock, so that no waiting worker misses it.
+    flush_due: AtomicBool,
 }
 
 /// A worker's end of the queue. It keeps the chunk that the worker is at.
@@ -79,7 +75,13 @@ pub struct Consumer<'q> {
 impl MemoryQueue {
     /// A queue that blocks its inputs once it holds `capacity` events.
     pub fn new(capacity: usize) -> Self {
-        Self { state: Mutex::default(), filled: Condvar::new(), room: Notify::new(), capacity: capacity.max(1) }
+        Self {
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            room: Notify::new(),
+            capacity: capacity.max(1),
+            flush_due: AtomicBool::new(false),
+        }
     }
 
     /// Puts a chunk at the end, when there is room.
@@ -115,7 +117,10 @@ impl MemoryQueue {
 
     /// Lets one worker flush the filters with its next batch, be it empty.
     pub fn request_flush(&self) {
-        self.state.lock().flush_due = true;
+        {
+            let _state = self.state.lock();
+            self.flush_due.store(true, Ordering::Release);
+        }
         self.filled.notify_one();
     }
 
@@ -126,13 +131,13 @@ impl MemoryQueue {
         self.room.notify_waiters();
     }
 
-    /// Gives up what is left, and tells the sources so. Returns the number of events.
+    /// Gives up what is left; its leases are not settled. Returns the number of events.
     pub fn abandon(&self) -> usize {
         let mut state = self.state.lock();
         state.len = 0;
         let chunks = std::mem::take(&mut state.chunks);
         drop(state);
-        chunks.into_iter().map(Chunk::abandon).sum()
+        chunks.iter().map(|chunk| chunk.events.len()).sum()
     }
 
     /// The next chunk, if there is one.
@@ -159,6 +164,13 @@ impl Consumer<'_> {
     /// Takes up to `most` events. Waits for the first one as long as it takes, then for each further one at most
     /// `delay`. `None` once the queue is closed and empty.
     pub fn take(&mut self, most: usize, delay: Duration) -> Option<Taken> {
+        let mut taken = self.gather(most, delay)?;
+        let due = &self.queue.flush_due;
+        taken.flush = due.load(Ordering::Relaxed) && due.swap(false, Ordering::AcqRel);
+        Some(taken)
+    }
+
+    fn gather(&mut self, most: usize, delay: Duration) -> Option<Taken> {
         let mut taken = Taken { events: Vec::with_capacity(most.min(1024)), ..Taken::default() };
         loop {
             if let Some(chunk) = &mut self.chunk {
@@ -172,11 +184,7 @@ impl Consumer<'_> {
             }
             match self.find(if taken.events.is_empty() { None } else { Some(delay) }) {
                 Found::Chunk(chunk) => self.chunk = Some(chunk),
-                Found::Flush => {
-                    taken.flush = true;
-                    return Some(taken);
-                }
-                Found::Nothing => return Some(taken),
+                Found::Flush | Found::Nothing => return Some(taken),
                 Found::Closed => return (!taken.events.is_empty()).then_some(taken),
             }
         }
@@ -190,7 +198,7 @@ impl Consumer<'_> {
             if let Some(chunk) = self.queue.pop(&mut state) {
                 return Found::Chunk(chunk);
             }
-            if std::mem::take(&mut state.flush_due) {
+            if self.queue.flush_due.load(Ordering::Acquire) {
                 return Found::Flush;
             }
             if state.closed {
@@ -210,7 +218,7 @@ impl Consumer<'_> {
 /// A worker that ends in the middle of a chunk gives the rest of it up.
 impl Drop for Consumer<'_> {
     fn drop(&mut self) {
-        if let Some(left) = self.chunk.take().map(Chunk::abandon).filter(|left| *left > 0) {
+        if let Some(left) = self.chunk.take().map(|chunk| chunk.events.len()).filter(|left| *left > 0) {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "a worker ended with events that it had not begun with; sources that can replay send them again");
         }
@@ -240,7 +248,8 @@ mod tests {
         let mut taken = Vec::new();
         while let Some(batch) = consumer.take(2, DELAY) {
             taken.push(batch.events.len());
-            assert!(taken.len() == 3 || seen.try_recv().is_err());
+            assert!(seen.try_recv().is_err());
+            batch.leases.into_iter().for_each(Lease::settle);
         }
         assert_eq!(taken, [2, 2, 1]);
         assert_eq!(seen.await, Ok(true));

@@ -42,6 +42,9 @@ impl Visits {
                     visited
                 }),
                 Step::Branch(branch) => self.branch(branch, plan, route),
+                Step::Switch(switch) => {
+                    switch.branches.iter().map(|branch| self.branch(branch, plan, route)).max().flatten()
+                }
             };
             any = any.max(visited);
         }

@@ -2,6 +2,7 @@
 
 use num_bigint::BigInt;
 
+use crate::event::in_place::push_with;
 use crate::event::{Decimal, Map, Text, Value};
 
 /// Deepest nesting of lists and objects; the limit that Logstash's parser has.
@@ -158,10 +159,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         loop {
-            list.push(Value::Null);
-            if let Some(last) = list.last_mut() {
-                self.value(depth + 1, last)?;
-            }
+            self.value(depth + 1, push_with(list, || Value::Null))?;
             self.skip_blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,

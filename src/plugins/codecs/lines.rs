@@ -80,7 +80,8 @@ impl Lines {
     fn delimiter_rfind(&self, bytes: &[u8]) -> Option<usize> {
         match self.delimiter.needle() {
             [only] => memchr::memrchr(*only, bytes),
-            needle => memchr::memmem::rfind(bytes, needle),
+            // From the left, as lines are cut: a longer one may overlap itself.
+            _ => self.delimiter.find_iter(bytes).last(),
         }
     }
 

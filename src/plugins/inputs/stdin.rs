@@ -44,7 +44,10 @@ impl Input for Stdin {
             .spawn(move || ended.send(span.in_scope(|| read(&reading))))
             .map_err(PluginError::new)?;
         tokio::select! {
-            ended = end => return ended.unwrap_or(Ok(())),
+            ended = end => {
+                let broken = |_| Err(PluginError::new("the thread that reads standard input broke"));
+                return ended.unwrap_or_else(broken);
+            }
             () = stop.cancelled() => {}
         }
         // What was read before the stop still goes into the pipeline, an unfinished last line included.

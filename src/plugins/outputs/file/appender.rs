@@ -136,7 +136,7 @@ impl Appender {
             bytes += member.len();
             self.leases.extend(leases);
         }
-        self.leases.drain(..).for_each(|lease| lease.fail());
+        self.leases.clear();
         bytes
     }
 
@@ -151,7 +151,7 @@ impl Appender {
                 self.finished = bytes;
                 self.finished.clear();
                 self.written = 0;
-                self.leases.clear();
+                self.leases.drain(..).for_each(Lease::settle);
             }
             Err(_) => (self.finished, self.written) = (bytes, written),
         }
