@@ -2,14 +2,12 @@
 
 #![no_main]
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use spillway::config::{Language, Origin, Variables};
-use spillway::event::{EscapeStyle, Event};
-use spillway::plugins::{Context, DeadLetterQueue, DeadLetters, Decoders, Options};
-use spillway::settings::Ecs;
+use spillway::event::Event;
+use spillway::plugins::{Context, Decoders, Options};
 
 const CODECS: [&str; 4] = [
     "line",
@@ -49,16 +47,7 @@ fn build(codec: &str) -> Decoders {
     let text = format!("input {{ any {{ codec => {codec} }} }}");
     let origin = Origin::String { name: "codec".into(), text };
     let mut loaded = spillway::config::load(&origin, &Language::default(), &Variables::default());
-    let context = Context {
-        pipeline_id: Arc::from("main"),
-        plugin_id: Arc::from("any"),
-        ecs: Ecs::V8,
-        escape_style: EscapeStyle::None,
-        path_data: PathBuf::new(),
-        host: Arc::from("localhost"),
-        dead_letters: DeadLetters::new(DeadLetterQueue::default(), "any", Arc::from("any")),
-        metrics: Arc::default(),
-    };
+    let context = Context::alone("any");
     let block = loaded.config.inputs.first().expect("one input");
     let mut options = Options::new(block, &context, &mut loaded.diagnostics);
     let decoders = options.decoder("codec", "plain", &[]);

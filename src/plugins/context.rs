@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{DeadLetters, Options};
+use super::{DeadLetterQueue, DeadLetters, Options};
 use crate::event::EscapeStyle;
 use crate::metrics::PluginMetrics;
 use crate::settings::Ecs;
@@ -50,4 +50,22 @@ pub struct Context {
     pub dead_letters: DeadLetters,
     /// Counters of this plugin.
     pub metrics: Arc<PluginMetrics>,
+}
+
+impl Context {
+    /// Of a plugin that stands in no pipeline, as tests of single plugins need it.
+    pub fn alone(plugin_id: &str) -> Self {
+        let id: Arc<str> = Arc::from(plugin_id);
+        Self {
+            pipeline_id: Arc::from("main"),
+            dead_letters: DeadLetters::new(DeadLetterQueue::default(), plugin_id, id.clone()),
+            plugin_id: id,
+            ecs: Ecs::V8,
+            escape_style: EscapeStyle::None,
+            path_data: std::env::temp_dir(),
+            host: Arc::from("test-host"),
+            is_only_output: false,
+            metrics: Arc::default(),
+        }
+    }
 }

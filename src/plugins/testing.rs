@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Codec, Context, DeadLetterQueue, DeadLetters, Ecs, Options, OutputBatch, Stop, registry};
+use super::{Codec, Context, DeadLetterQueue, Ecs, Options, OutputBatch, Stop, registry};
 use crate::config::ast::{Config, LiteralKind};
 use crate::config::diagnostic::{Diagnostics, Level};
 use crate::config::source::Sources;
@@ -79,18 +79,7 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     let Some(LiteralKind::Plugin(block)) = setting.map(|setting| setting.value.kind.clone()) else {
         panic!("no codec: {text}: {}", errors(&diagnostics));
     };
-    let queue = DeadLetterQueue::default();
-    let context = Context {
-        pipeline_id: Arc::from("main"),
-        plugin_id: Arc::from("codec"),
-        ecs: Ecs::V8,
-        escape_style: EscapeStyle::None,
-        path_data: std::env::temp_dir(),
-        host: Arc::from("test-host"),
-        is_only_output: false,
-        dead_letters: DeadLetters::new(queue, "codec", Arc::from("codec")),
-        metrics: Arc::default(),
-    };
+    let context = Context::alone("codec");
     let Some(plugin) = registry::codec(&block.name) else { panic!("no codec {}", block.name) };
     let mut options = Options::new(&block, &context, &mut diagnostics);
     super::common::codec(&mut options);

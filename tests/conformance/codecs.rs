@@ -1,15 +1,10 @@
 //! Cases of codecs: chunks of bytes to events, and events to bytes.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use crate::program::{self, lines_in_any_order};
 use base64::Engine;
 use spillway::config::{self, Language, Origin, Variables};
-use spillway::event::{EscapeStyle, Event, Timestamp, Value};
-use spillway::metrics::PluginMetrics;
-use spillway::plugins::{Context, DeadLetterQueue, DeadLetters, Decoders, Encoders, Options};
-use spillway::settings::Ecs;
+use spillway::event::{Event, Timestamp, Value};
+use spillway::plugins::{Context, Decoders, Encoders, Options};
 use spillway::testing::compare::{self, Arrivals, Leniency};
 use spillway::testing::expected::Expected;
 use spillway::testing::{Entry, Expectation, Finding, What, judge_events, typed_event};
@@ -39,17 +34,7 @@ fn build(codec: &str, encodes: bool) -> Result<Built, String> {
     let text = format!("input {{ any {{ codec => {codec} }} }}");
     let origin = Origin::String { name: "codec".into(), text };
     let mut loaded = config::load(&origin, &Language::default(), &Variables::default());
-    let context = Context {
-        pipeline_id: Arc::from("main"),
-        plugin_id: Arc::from("any"),
-        ecs: Ecs::V8,
-        escape_style: EscapeStyle::None,
-        path_data: PathBuf::new(),
-        host: Arc::from("localhost"),
-        is_only_output: false,
-        dead_letters: DeadLetters::new(DeadLetterQueue::default(), "any", Arc::from("any")),
-        metrics: Arc::<PluginMetrics>::default(),
-    };
+    let context = Context::alone("any");
     let mut built = None;
     if let Some(block) = loaded.config.inputs.first() {
         let mut options = Options::new(block, &context, &mut loaded.diagnostics);
