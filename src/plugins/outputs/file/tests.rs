@@ -112,7 +112,7 @@ async fn batches_are_gathered_and_not_acknowledged_before_they_are_written() {
         let _ = returned.send(ok);
     });
     output.write(&[r#"{"m":"first"}"#], &lease).await;
-    drop(lease);
+    lease.settle();
     assert_eq!(output.files(), expected(&[]));
     assert!(seen.try_recv().is_err());
     // One that fills the buffer takes the earlier one along.
@@ -200,13 +200,19 @@ async fn gzip_is_complete_at_any_time_and_acknowledged_when_it_is_on_disk() {
         Lease::new(move |ok| send.send((name, ok)).unwrap())
     };
     let long = format!(r#"{{"m":"{}"}}"#, "x".repeat(70_000));
-    fixture.write(&[r#"{"m":1}"#], &lease("small")).await;
+    let batch = lease("small");
+    fixture.write(&[r#"{"m":1}"#], &batch).await;
+    batch.settle();
     assert_eq!(gunzipped(&path), "");
     assert!(returned.try_recv().is_err());
-    fixture.write(&[&long], &lease("long")).await;
+    let batch = lease("long");
+    fixture.write(&[&long], &batch).await;
+    batch.settle();
     assert_eq!(gunzipped(&path).len(), 70_003);
     assert_eq!((returned.recv(), returned.recv()), (Ok(("small", true)), Ok(("long", true))));
-    fixture.write(&[r#"{"m":2}"#], &lease("rest")).await;
+    let batch = lease("rest");
+    fixture.write(&[r#"{"m":2}"#], &batch).await;
+    batch.settle();
     assert!(returned.try_recv().is_err());
     fixture.close().await;
     assert_eq!(returned.recv(), Ok(("rest", true)));
