@@ -127,6 +127,50 @@ impl Map {
         self.get_or_insert_with(key, Value::default)
     }
 
+    /// Enters the key `name` and returns its index, for [`Map::value_at`]. A new key gets null as its value; its text
+    /// is written by `put`, where it stays.
+    #[inline]
+    pub(crate) fn enter(&mut self, name: &str, put: impl FnOnce(&mut Text)) -> usize {
+        if let Repr::Scanned(list) = &mut self.0
+            && list.len() < SCAN_LIMIT
+        {
+            if let Some(at) = list.iter().position(|(k, _)| same(k, name)) {
+                return at;
+            }
+            list.push((Text::new(), Value::Null));
+            let last = list.len() - 1;
+            put(&mut list[last].0);
+            return last;
+        }
+        let mut key = Text::new();
+        put(&mut key);
+        self.enter_indexed(key)
+    }
+
+    fn enter_indexed(&mut self, key: Text) -> usize {
+        self.own();
+        self.index();
+        match &mut self.0 {
+            Repr::Indexed(map) => {
+                let entry = map.entry(key);
+                let at = entry.index();
+                entry.or_default();
+                at
+            }
+            _ => 0,
+        }
+    }
+
+    /// The value of the key that [`Map::enter`] said is at `index`. No other key may have been removed since.
+    #[inline]
+    pub(crate) fn value_at(&mut self, index: usize) -> &mut Value {
+        match self.own() {
+            Repr::Scanned(list) => &mut list[index].1,
+            Repr::Indexed(map) => &mut map[index],
+            Repr::Shared(map) => Arc::make_mut(map).value_at(index),
+        }
+    }
+
     /// The value of `key`; a new key comes to the end with `default()`.
     #[inline]
     pub fn get_or_insert_with(&mut self, key: Text, default: impl FnOnce() -> Value) -> &mut Value {

@@ -33,8 +33,21 @@ pub use value::Value;
 /// Chosen by measurement, see `benches/event_model.rs`.
 pub type Text = hipstr::HipStr<'static>;
 
+/// Bytes that texts can be pieces of.
+pub type Bytes = hipstr::HipByt<'static>;
+
 /// A piece of a text, shared when it is long. Empty when the range does not lie on character borders.
 pub fn piece(text: &Text, range: std::ops::Range<usize>) -> Text {
     let Some(piece) = text.get(range) else { return Text::new() };
     if piece.len() <= Text::inline_capacity() { Text::from(piece) } else { text.slice_ref(piece) }
+}
+
+/// A text of `bytes` as a text of its own, shared when it is long. A copy when it does not stand in `bytes`.
+#[inline]
+pub fn piece_of(bytes: &Bytes, text: &str) -> Text {
+    if text.len() <= Text::inline_capacity() {
+        return Text::from(text);
+    }
+    let piece = bytes.try_slice_ref(text.as_bytes()).and_then(|piece| Text::from_utf8(piece).ok());
+    piece.unwrap_or_else(|| Text::from(text))
 }

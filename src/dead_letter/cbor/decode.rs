@@ -1,14 +1,15 @@
 //! Reading an event: everything that Logstash reads, from any release since 6.0, and nothing it refuses.
 //!
 //! Damaged or hostile bytes end in a [`DecodeError`]: lengths are checked against what is there before anything is
-//! allocated, and nesting is kept on a list of open containers, not on the stack of the thread.
+//! allocated, and nesting is kept on a list of open containers, not on the stack of the thread. Values are built where
+//! they stay, and long texts are pieces of the bytes that were given: copying either costs more than reading it.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::strings::enters;
 use super::{DEEPEST, class, major, tag};
-use crate::event::{Decimal, Map, Text, Timestamp, Value, text_form};
+use crate::event::{Bytes, Decimal, Map, Text, Timestamp, Value, piece_of, text_form};
 
 /// Most bytes of a big number; ten thousand decimal digits fit, which is what Logstash reads.
 const LARGEST_NUMBER: usize = 4153;
@@ -31,23 +32,31 @@ pub struct DecodeError {
 struct Failed;
 type Result<T> = std::result::Result<T, Failed>;
 
-/// Decodes an event into its fields and its `@metadata`.
+/// Decodes an event into its fields and its `@metadata`. Long texts share a copy of `bytes`.
 pub fn decode(bytes: &[u8]) -> std::result::Result<(Map, Map), DecodeError> {
+    decode_shared(&Bytes::from(bytes))
+}
+
+/// As [`decode`], but long texts are pieces of `bytes` itself.
+pub fn decode_shared(bytes: &Bytes) -> std::result::Result<(Map, Map), DecodeError> {
     let failure = DecodeError { what: "", offset: 0 };
-    let mut decoder = Decoder { bytes, at: 0, tables: Vec::new(), open: Vec::with_capacity(8), failure };
+    let mut decoder = Decoder { shared: bytes, bytes, at: 0, tables: Vec::new(), open: Vec::new(), failure };
     let Ok(mut root) = decoder.root() else { return Err(decoder.failure) };
     let mut part = |key, missing| match root.remove(key) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(DecodeError { what: missing, offset: 0 }),
     };
+    // The last first, so that nothing has to move up.
+    let metadata = part("META", "no map with key META");
     let fields = part("DATA", "no map with key DATA")?;
-    let metadata = part("META", "no map with key META")?;
-    Ok((fields, metadata))
+    Ok((fields, metadata?))
 }
 
 /// A type name that can stand in front of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
+    /// A map that the root can be.
+    JavaMap,
     Map,
     List,
     String,
@@ -62,6 +71,7 @@ enum Class {
 
 impl Class {
     fn named(name: &[u8]) -> Option<Self> {
+        const ROOT: &[u8] = class::ROOT.as_bytes();
         const MAP: &[u8] = class::MAP.as_bytes();
         const LIST: &[u8] = class::LIST.as_bytes();
         const STRING: &[u8] = class::STRING.as_bytes();
@@ -69,7 +79,8 @@ impl Class {
         const TIMESTAMP: &[u8] = class::TIMESTAMP.as_bytes();
         Some(match name {
             STRING | b"java.lang.String" => Self::String,
-            MAP | b"java.util.HashMap" | b"java.util.LinkedHashMap" | b"java.util.TreeMap" => Self::Map,
+            MAP | b"java.util.TreeMap" => Self::Map,
+            ROOT | b"java.util.LinkedHashMap" => Self::JavaMap,
             LIST | b"java.util.ArrayList" | b"java.util.LinkedList" => Self::List,
             TIMESTAMP => Self::Timestamp,
             NIL => Self::Nil,
@@ -91,6 +102,7 @@ enum Count {
 }
 
 /// The list `[class, value]` around a value, and the string table that ends with it.
+#[derive(Clone, Copy)]
 struct Wrapper {
     count: Count,
     ends_table: bool,
@@ -104,14 +116,36 @@ struct Container {
 }
 
 enum Content {
-    Map { map: Map, key: Text },
+    /// With the index of the key whose value is read.
+    Map(Map, usize),
     List(Vec<Value>),
+}
+
+impl Content {
+    /// The place of the value that is read.
+    #[inline(always)]
+    fn place(&mut self) -> &mut Value {
+        match self {
+            Self::Map(map, at) => map.value_at(*at),
+            Self::List(list) => {
+                let last = list.len() - 1;
+                &mut list[last]
+            }
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::Map(map, _) => Value::Map(map),
+            Self::List(list) => Value::Array(list),
+        }
+    }
 }
 
 /// A string that was read: its place, or its pieces joined.
 enum RawText<'a> {
     Slice(&'a str),
-    Joined(String),
+    Joined(Text),
 }
 
 impl RawText<'_> {
@@ -119,13 +153,6 @@ impl RawText<'_> {
         match self {
             Self::Slice(s) => s,
             Self::Joined(s) => s,
-        }
-    }
-
-    fn into_text(self) -> Text {
-        match self {
-            Self::Slice(s) => Text::from(s),
-            Self::Joined(s) => Text::from(s),
         }
     }
 }
@@ -148,11 +175,13 @@ enum Shared<'a> {
 }
 
 struct Decoder<'a> {
+    /// The same as `bytes`, to take pieces of.
+    shared: &'a Bytes,
     bytes: &'a [u8],
     at: usize,
     /// Shared strings, one table per open tag 256.
     tables: Vec<Vec<Shared<'a>>>,
-    /// Maps and lists that are being read, the innermost last.
+    /// Maps and lists around the one that is being read, the outermost first.
     open: Vec<Container>,
     failure: DecodeError,
 }
@@ -170,64 +199,53 @@ impl<'a> Decoder<'a> {
     }
 
     fn root(&mut self) -> Result<Map> {
-        let mut is_root_class = false;
-        if self.item(Some(&mut is_root_class))?.is_some() || !is_root_class {
-            return self.error_at("the outermost value is no map of type java.util.HashMap", 0);
-        }
-        match self.finish()? {
-            Value::Map(map) => Ok(map),
-            _ => self.error("the event is no map"),
-        }
-    }
-
-    /// Reads the container that was opened to its end, with all that is inside.
-    fn finish(&mut self) -> Result<Value> {
-        loop {
-            let value = if self.is_container_done()? {
-                let value = self.close_container()?;
-                if self.open.is_empty() {
-                    return Ok(value);
-                }
-                value
-            } else {
-                let is_map = matches!(self.open.last(), Some(Container { content: Content::Map { .. }, .. }));
-                if is_map {
-                    let name = self.key()?;
-                    if let Some(Container { content: Content::Map { key, .. }, .. }) = self.open.last_mut() {
-                        *key = name;
-                    }
-                }
-                match self.item(None)? {
-                    Some(value) => value,
-                    None => continue,
-                }
-            };
-            match self.open.last_mut().map(|container| &mut container.content) {
-                Some(Content::Map { map, key }) => {
-                    map.insert(std::mem::take(key), value);
-                }
-                Some(Content::List(list)) => list.push(value),
-                None => {}
+        let (head, tags) = self.tagged_head()?;
+        if head.major == major::ARRAY && tags.number.is_none() {
+            let (class, wrapper) = self.type_in_front(head, tags)?;
+            if class == Class::JavaMap {
+                let root = self.container(class, wrapper)?;
+                return self.contents(root);
             }
         }
+        self.error_at("the outermost value is no map of type java.util.HashMap", 0)
     }
 
-    fn is_container_done(&mut self) -> Result<bool> {
-        let Some(container) = self.open.last_mut() else { return self.error("nothing to read") };
-        let mut count = container.count;
-        if let Count::Left(n) = &mut container.count {
-            *n = n.saturating_sub(1);
+    /// Reads a container to its end, with all that is inside.
+    fn contents(&mut self, mut inner: Container) -> Result<Map> {
+        loop {
+            if self.at_end(&mut inner.count)? {
+                self.close(inner.wrapper)?;
+                let Some(outer) = self.open.pop() else {
+                    return match inner.content {
+                        Content::Map(map, _) => Ok(map),
+                        Content::List(_) => self.error("the event is no map"),
+                    };
+                };
+                let done = std::mem::replace(&mut inner, outer);
+                *inner.content.place() = done.content.into_value();
+                continue;
+            }
+            match &mut inner.content {
+                Content::Map(map, at) => *at = self.key(map)?,
+                Content::List(list) => list.push(Value::Null),
+            }
+            let (head, tags) = self.tagged_head()?;
+            if head.major != major::ARRAY || tags.number.is_some() {
+                self.scalar(head, tags, inner.content.place())?;
+                if tags.opens_table {
+                    self.tables.pop();
+                }
+                continue;
+            }
+            let (class, wrapper) = self.type_in_front(head, tags)?;
+            if let Class::Map | Class::JavaMap | Class::List = class {
+                let outer = std::mem::replace(&mut inner, self.container(class, wrapper)?);
+                self.open.push(outer);
+            } else {
+                self.typed(class, inner.content.place())?;
+                self.close(wrapper)?;
+            }
         }
-        self.at_end(&mut count)
-    }
-
-    fn close_container(&mut self) -> Result<Value> {
-        let Some(container) = self.open.pop() else { return self.error("nothing to read") };
-        self.close(container.wrapper)?;
-        Ok(match container.content {
-            Content::Map { map, .. } => Value::Map(map),
-            Content::List(list) => Value::Array(list),
-        })
     }
 
     /// Counts one item down; true when there is none left.
@@ -257,67 +275,57 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The next value; `None` when a map or list was opened. `is_root` is set when its type is one that the root can
-    /// have.
-    fn item(&mut self, is_root: Option<&mut bool>) -> Result<Option<Value>> {
-        let (head, tags) = self.tagged_head()?;
-        if head.major != major::ARRAY || tags.number.is_some() {
-            let value = self.scalar(head, &tags)?;
-            if tags.opens_table {
-                self.tables.pop();
-            }
-            return Ok(Some(value));
-        }
-        let mut count = self.count(head)?;
+    /// The type of a value and the list around both, after that list's head.
+    #[inline(always)]
+    fn type_in_front(&mut self, head: Head, tags: Tags) -> Result<(Class, Wrapper)> {
+        let mut count = self.count(head);
         if self.at_end(&mut count)? {
             return self.error("a list without a type");
         }
-        let class = self.class(is_root)?;
+        let class = match self.known_class() {
+            Some(class) => class,
+            None => self.class()?,
+        };
         if self.at_end(&mut count)? {
             return self.error("a type without a value");
         }
-        let wrapper = Wrapper { count, ends_table: tags.opens_table };
-        if let Class::Map | Class::List = class {
-            return self.container(class, wrapper).map(|()| None);
-        }
-        let value = self.typed(class)?;
-        self.close(wrapper)?;
-        Ok(Some(value))
+        Ok((class, Wrapper { count, ends_table: tags.opens_table }))
+    }
+
+    /// Passes over a short reference to a type that was read before, which nearly all types are.
+    #[inline(always)]
+    fn known_class(&mut self) -> Option<Class> {
+        let Some([0xd8, 25, index @ 0..24, ..]) = self.bytes.get(self.at..) else { return None };
+        let Shared::Text(_, Some(class)) = self.tables.last()?.get(usize::from(*index))? else { return None };
+        self.at += 3;
+        Some(*class)
     }
 
     /// The type in front of a value.
-    fn class(&mut self, is_root: Option<&mut bool>) -> Result<Class> {
+    fn class(&mut self) -> Result<Class> {
         let (head, tags) = self.tagged_head()?;
-        let index = usize::try_from(head.argument).unwrap_or(usize::MAX);
-        let table = if tags.reference { self.tables.last_mut() } else { None };
-        let known = table.and_then(|table| table.get_mut(index));
-        if let (None, Some(Shared::Text(_, Some(class)))) = (&is_root, &known) {
-            return Ok(*class);
+        if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) {
+            return self.error("a list without a type");
         }
-        let name = match known {
-            Some(Shared::Text(name, _)) => *name,
-            _ if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) => {
-                return self.error("a list without a type");
-            }
-            _ => match self.text(head, &tags)? {
-                RawText::Slice(name) => name,
-                RawText::Joined(_) => return self.error("a type in pieces"),
-            },
-        };
+        let RawText::Slice(name) = self.text(head, tags)? else { return self.error("a type in pieces") };
         let Some(class) = Class::named(name.as_bytes()) else { return self.error("unknown type of value") };
-        if let Some(flag) = is_root {
-            *flag = matches!(name, class::ROOT | "java.util.LinkedHashMap");
-        }
-        if tags.reference
-            && let Some(Shared::Text(_, known)) = self.tables.last_mut().and_then(|table| table.get_mut(index))
+        // Next time it is not compared again.
+        let table = self.tables.last_mut();
+        let shared = table.and_then(|table| {
+            let index = if tags.reference { head.argument as usize } else { table.len().checked_sub(1)? };
+            table.get_mut(index)
+        });
+        if let Some(Shared::Text(shared, known)) = shared
+            && std::ptr::eq(*shared, name)
         {
             *known = Some(class);
         }
         Ok(class)
     }
 
-    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<()> {
-        if self.open.len() > DEEPEST {
+    /// Opens a map or list, whose type was read.
+    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<Container> {
+        if self.open.len() >= DEEPEST {
             return self.error("too many maps and lists inside each other");
         }
         let (head, tags) = self.tagged_head()?;
@@ -325,84 +333,109 @@ impl<'a> Decoder<'a> {
             return self.error("two string tables for one value");
         }
         wrapper.ends_table |= tags.opens_table;
-        let wanted = if class == Class::Map { major::MAP } else { major::ARRAY };
+        let is_map = class != Class::List;
+        let wanted = if is_map { major::MAP } else { major::ARRAY };
         if head.major != wanted || tags.number.is_some() {
             return self.error("the value is not of its type");
         }
-        let count = self.count(head)?;
+        let count = self.count(head);
         // At least one byte an item, so a claimed number beyond that cannot be true.
         let room = match count {
             Count::Left(n) => n.min(self.left() as u64).min(64) as usize,
             Count::Open => 8,
         };
-        let content = if class == Class::Map {
-            Content::Map { map: Map::with_capacity(room.min(24)), key: Text::new() }
+        let content = if is_map {
+            Content::Map(Map::with_capacity(room.min(24)), 0)
         } else {
             Content::List(Vec::with_capacity(room))
         };
-        self.open.push(Container { content, count, wrapper });
-        Ok(())
+        Ok(Container { content, count, wrapper })
     }
 
     /// A value with a type in front that is neither map nor list.
-    fn typed(&mut self, class: Class) -> Result<Value> {
+    #[inline(always)]
+    fn typed(&mut self, class: Class, place: &mut Value) -> Result<()> {
+        let start = self.at;
+        if class == Class::String
+            && let Some(text) = self.plain_text()
+        {
+            put_string(text, self.shared, place);
+            return Ok(());
+        }
+        if class == Class::Timestamp
+            && let Some(at) = self.plain_text().and_then(Timestamp::parse)
+        {
+            *place = Value::Timestamp(at);
+            return Ok(());
+        }
+        self.at = start;
+        self.odd_typed(class, place)
+    }
+
+    /// As [`Decoder::typed`], for all that is possible.
+    fn odd_typed(&mut self, class: Class, place: &mut Value) -> Result<()> {
         let start = self.at;
         let (head, tags) = self.tagged_head()?;
-        let text = class == Class::Timestamp || class == Class::String;
-        let value = if text && tags.number.is_none() && (head.major == major::TEXT || tags.reference) {
-            let text = self.text(head, &tags)?;
-            if class == Class::String {
-                Value::String(text.into_text())
-            } else {
-                match Timestamp::parse(text.as_str()) {
-                    Some(at) => Value::Timestamp(at),
-                    None => return self.error_at("a timestamp that is no date", start),
-                }
+        if class == Class::Timestamp && tags.number.is_none() && (head.major == major::TEXT || tags.reference) {
+            match Timestamp::parse(self.text(head, tags)?.as_str()) {
+                Some(at) => *place = Value::Timestamp(at),
+                None => return self.error_at("a timestamp that is no date", start),
             }
         } else {
-            let plain = self.scalar(head, &tags)?;
-            match convert(class, plain) {
-                Some(value) => value,
-                None => return self.error_at("the value is not of its type", start),
+            self.scalar(head, tags, place)?;
+            if !(class == Class::String && matches!(place, Value::String(_))) {
+                match convert(class, std::mem::take(place)) {
+                    Some(value) => *place = value,
+                    None => return self.error_at("the value is not of its type", start),
+                }
             }
-        };
+        }
         if tags.opens_table {
             self.tables.pop();
         }
-        Ok(value)
+        Ok(())
     }
 
     /// A value without a type.
-    fn scalar(&mut self, head: Head, tags: &Tags) -> Result<Value> {
+    fn scalar(&mut self, head: Head, tags: Tags, place: &mut Value) -> Result<()> {
         match tags.number {
-            Some(Number::Decimal) => return self.decimal(head),
-            Some(tag) => return self.big_integer(head, tags.reference, tag).map(|n| Value::BigInteger(Box::new(n))),
+            Some(Number::Decimal) => return self.decimal(head, place),
+            Some(tag) => {
+                *place = Value::BigInteger(Box::new(self.big_integer(head, tags.reference, tag)?));
+                return Ok(());
+            }
             None => {}
         }
-        match head.major {
-            _ if tags.reference => Ok(Value::String(self.text(head, tags)?.into_text())),
-            major::TEXT => Ok(Value::String(self.text(head, tags)?.into_text())),
-            major::UNSIGNED => Ok(match i64::try_from(head.argument) {
+        if tags.reference || head.major == major::TEXT {
+            match self.text(head, tags)? {
+                RawText::Slice(text) => put_string(text, self.shared, place),
+                RawText::Joined(text) => *place = Value::String(text),
+            }
+            return Ok(());
+        }
+        *place = match head.major {
+            major::UNSIGNED => match i64::try_from(head.argument) {
                 Ok(n) => Value::Integer(n),
                 Err(_) => Value::BigInteger(Box::new(BigInt::from(head.argument))),
-            }),
-            major::NEGATIVE => Ok(match i64::try_from(head.argument) {
+            },
+            major::NEGATIVE => match i64::try_from(head.argument) {
                 Ok(n) => Value::Integer(!n),
                 Err(_) => Value::BigInteger(Box::new(-1 - BigInt::from(head.argument))),
-            }),
-            major::SIMPLE => match head.info {
-                20 => Ok(Value::Bool(false)),
-                21 => Ok(Value::Bool(true)),
-                22 | 23 => Ok(Value::Null),
-                25 => Ok(Value::Float(half(head.argument as u16))),
-                26 => Ok(Value::Float(f64::from(f32::from_bits(head.argument as u32)))),
-                27 => Ok(Value::Float(f64::from_bits(head.argument))),
-                _ => self.error("unknown simple value"),
             },
-            major::BYTES => self.error("bytes without a type"),
-            major::MAP => self.error("a map without a type"),
-            _ => self.error("a list without a type"),
-        }
+            major::SIMPLE => match head.info {
+                20 => Value::Bool(false),
+                21 => Value::Bool(true),
+                22 | 23 => Value::Null,
+                25 => Value::Float(half(head.argument as u16)),
+                26 => Value::Float(f64::from(f32::from_bits(head.argument as u32))),
+                27 => Value::Float(f64::from_bits(head.argument)),
+                _ => return self.error("unknown simple value"),
+            },
+            major::BYTES => return self.error("bytes without a type"),
+            major::MAP => return self.error("a map without a type"),
+            _ => return self.error("a list without a type"),
+        };
+        Ok(())
     }
 
     fn big_integer(&mut self, head: Head, reference: bool, tag: Number) -> Result<BigInt> {
@@ -426,7 +459,7 @@ impl<'a> Decoder<'a> {
         Ok(if tag == Number::BigNegative { -n } else { n })
     }
 
-    fn decimal(&mut self, head: Head) -> Result<Value> {
+    fn decimal(&mut self, head: Head, place: &mut Value) -> Result<()> {
         if head.major != major::ARRAY || head.info == 31 || head.argument != 2 {
             return self.error("a decimal that is no pair");
         }
@@ -451,28 +484,57 @@ impl<'a> Decoder<'a> {
                 _ => return self.error("a decimal's digits are no integer"),
             },
         };
-        Ok(Value::Decimal(Decimal::new(digits, scale)))
+        *place = Value::Decimal(Decimal::new(digits, scale));
+        Ok(())
     }
 
-    /// A map key.
-    fn key(&mut self) -> Result<Text> {
-        match self.string_after_tags()? {
-            Some(key) => Ok(key.into_text()),
-            None => self.error("a map key that is no text"),
+    /// A map key: enters it and returns its index.
+    #[inline(always)]
+    fn key(&mut self, map: &mut Map) -> Result<usize> {
+        match self.plain_text() {
+            Some(key) => Ok(map.enter(key, |place| put_text(key, self.shared, place))),
+            None => self.odd_key(map),
         }
     }
 
-    /// A text that may be a reference; `None` for any other item.
-    fn string_after_tags(&mut self) -> Result<Option<RawText<'a>>> {
+    /// As [`Decoder::key`], for all that is possible.
+    fn odd_key(&mut self, map: &mut Map) -> Result<usize> {
         let (head, tags) = self.tagged_head()?;
         if tags.number.is_some() || tags.opens_table || !(tags.reference || head.major == major::TEXT) {
-            return Ok(None);
+            return self.error("a map key that is no text");
         }
-        self.text(head, &tags).map(Some)
+        let key = self.text(head, tags)?;
+        Ok(map.enter(key.as_str(), |place| *place = Text::from(key.as_str())))
+    }
+
+    /// A text of up to 255 bytes, or a reference to one of the first 256 strings; nearly all texts are. Anything else
+    /// is left to [`Decoder::text`], as is everything that is wrong.
+    #[inline(always)]
+    fn plain_text(&mut self) -> Option<&'a str> {
+        const SHORT: u8 = major::TEXT << 5;
+        let (index, behind) = match self.bytes.get(self.at..)? {
+            [0xd8, 25, index @ 0..24, ..] => (index, 3),
+            [0xd8, 25, 24, index, ..] => (index, 4),
+            [head, behind @ ..] if (SHORT..SHORT + 24).contains(head) => {
+                return self.plain_literal(1, behind, usize::from(*head - SHORT));
+            }
+            [head, len, behind @ ..] if *head == SHORT + 24 => return self.plain_literal(2, behind, usize::from(*len)),
+            _ => return None,
+        };
+        let Shared::Text(text, _) = *self.tables.last()?.get(usize::from(*index))? else { return None };
+        self.at += behind;
+        Some(text)
     }
 
     #[inline(always)]
-    fn text(&mut self, head: Head, tags: &Tags) -> Result<RawText<'a>> {
+    fn plain_literal(&mut self, head: usize, behind: &'a [u8], len: usize) -> Option<&'a str> {
+        let text = simdutf8::basic::from_utf8(behind.get(..len)?).ok()?;
+        self.at += head + len;
+        self.share(len, Shared::Text(text, None));
+        Some(text)
+    }
+
+    fn text(&mut self, head: Head, tags: Tags) -> Result<RawText<'a>> {
         if tags.reference {
             return match self.shared(head.argument)? {
                 Shared::Text(text, _) => Ok(RawText::Slice(text)),
@@ -492,7 +554,7 @@ impl<'a> Decoder<'a> {
         loop {
             if self.peek()? == 0xff {
                 self.at += 1;
-                return Ok(RawText::Joined(joined));
+                return Ok(RawText::Joined(Text::from(joined)));
             }
             let piece = self.head()?;
             if piece.major != major::TEXT || piece.info == 31 {
@@ -532,31 +594,21 @@ impl<'a> Decoder<'a> {
     /// All tags in front of an item, then its head. A reference's head is its index.
     #[inline(always)]
     fn tagged_head(&mut self) -> Result<(Head, Tags)> {
-        // Nearly all tags are string references.
-        if let Some([0xd8, 25, ..]) = self.bytes.get(self.at..) {
-            self.at += 2;
-            let head = self.head()?;
-            if head.major != major::UNSIGNED {
-                return self.error("a string reference without an index");
-            }
-            return Ok((head, Tags { reference: true, ..Tags::default() }));
+        let tags = if self.peek()? >> 5 == major::TAG { self.tags()? } else { Tags::default() };
+        let head = self.head()?;
+        if tags.reference && head.major != major::UNSIGNED {
+            return self.error("a string reference without an index");
         }
-        if self.peek()? >> 5 != major::TAG {
-            return Ok((self.head()?, Tags::default()));
-        }
-        self.tags_and_head()
+        Ok((head, tags))
     }
 
-    fn tags_and_head(&mut self) -> Result<(Head, Tags)> {
+    fn tags(&mut self) -> Result<Tags> {
         let mut tags = Tags::default();
         for _ in 0..MOST_TAGS {
-            let head = self.head()?;
-            if head.major != major::TAG {
-                if tags.reference && head.major != major::UNSIGNED {
-                    return self.error("a string reference without an index");
-                }
-                return Ok((head, tags));
+            if self.peek()? >> 5 != major::TAG {
+                return Ok(tags);
             }
+            let head = self.head()?;
             match head.argument {
                 tag::STRING_TABLE if tags.opens_table => return self.error("two string tables for one value"),
                 tag::STRING_TABLE => {
@@ -603,8 +655,8 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline(always)]
-    fn count(&mut self, head: Head) -> Result<Count> {
-        Ok(if head.info == 31 { Count::Open } else { Count::Left(head.argument) })
+    fn count(&self, head: Head) -> Count {
+        if head.info == 31 { Count::Open } else { Count::Left(head.argument) }
     }
 
     #[inline(always)]
@@ -646,6 +698,21 @@ enum Number {
     BigPositive,
     BigNegative,
     Decimal,
+}
+
+/// Puts a text into its place, which is empty.
+#[inline(always)]
+fn put_text(text: &str, shared: &Bytes, place: &mut Text) {
+    // A short one is written where it stays. Moved right after it was written in pieces, it would stall the processor.
+    if text.len() <= Text::inline_capacity() { place.push_str(text) } else { *place = piece_of(shared, text) }
+}
+
+#[inline(always)]
+fn put_string(text: &str, shared: &Bytes, place: &mut Value) {
+    *place = Value::String(Text::new());
+    if let Value::String(place) = place {
+        put_text(text, shared, place);
+    }
 }
 
 /// Makes the value that its type asks for out of what stands there; `None` when it cannot be.

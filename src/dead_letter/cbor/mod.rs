@@ -8,7 +8,7 @@ mod decode;
 mod encode;
 mod strings;
 
-pub use decode::{DecodeError, decode};
+pub use decode::{DecodeError, decode, decode_shared};
 pub use encode::{Encoder, TooDeep};
 
 /// Most maps and lists inside each other that are written and read. A JSON document can bring a thousand; Logstash
