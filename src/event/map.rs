@@ -137,7 +137,9 @@ impl Map {
             if let Some(at) = list.iter().position(|(k, _)| same(k, name)) {
                 return at;
             }
-            list.push((Text::new(), Value::Null));
+            // A constant, so that it is copied as a whole and not made in pieces.
+            const NEW: (Text, Value) = (Text::new(), Value::Null);
+            list.push(NEW);
             let last = list.len() - 1;
             put(&mut list[last].0);
             return last;

@@ -40,7 +40,7 @@ pub fn decode(bytes: &[u8]) -> std::result::Result<(Map, Map), DecodeError> {
 /// As [`decode`], but long texts are pieces of `bytes` itself.
 pub fn decode_shared(bytes: &Bytes) -> std::result::Result<(Map, Map), DecodeError> {
     let failure = DecodeError { what: "", offset: 0 };
-    let mut decoder = Decoder { shared: bytes, bytes, at: 0, tables: Vec::new(), open: Vec::new(), failure };
+    let mut decoder = Decoder { shared: bytes, bytes, at: 0, tables: Vec::new(), failure };
     let Ok(mut root) = decoder.root() else { return Err(decoder.failure) };
     let mut part = |key, missing| match root.remove(key) {
         Some(Value::Map(map)) => Ok(map),
@@ -133,13 +133,6 @@ impl Content {
             }
         }
     }
-
-    fn into_value(self) -> Value {
-        match self {
-            Self::Map(map, _) => Value::Map(map),
-            Self::List(list) => Value::Array(list),
-        }
-    }
 }
 
 /// A string that was read: its place, or its pieces joined.
@@ -181,8 +174,6 @@ struct Decoder<'a> {
     at: usize,
     /// Shared strings, one table per open tag 256.
     tables: Vec<Vec<Shared<'a>>>,
-    /// Maps and lists around the one that is being read, the outermost first.
-    open: Vec<Container>,
     failure: DecodeError,
 }
 
@@ -210,19 +201,22 @@ impl<'a> Decoder<'a> {
         self.error_at("the outermost value is no map of type java.util.HashMap", 0)
     }
 
-    /// Reads a container to its end, with all that is inside.
-    fn contents(&mut self, mut inner: Container) -> Result<Map> {
+    /// Reads the root to its end, with all that is inside.
+    fn contents(&mut self, root: Container) -> Result<Map> {
+        // Maps and lists whose end has not been reached, the innermost last.
+        let mut open = Vec::with_capacity(8);
+        open.push(root);
         loop {
+            let Some(inner) = open.last_mut() else { return self.error("the event is no map") };
             if self.at_end(&mut inner.count)? {
                 self.close(inner.wrapper)?;
-                let Some(outer) = self.open.pop() else {
-                    return match inner.content {
-                        Content::Map(map, _) => Ok(map),
-                        Content::List(_) => self.error("the event is no map"),
-                    };
-                };
-                let done = std::mem::replace(&mut inner, outer);
-                *inner.content.place() = done.content.into_value();
+                let done = open.pop().map(|done| done.content);
+                match (open.last_mut(), done) {
+                    (Some(outer), Some(Content::Map(map, _))) => *outer.content.place() = Value::Map(map),
+                    (Some(outer), Some(Content::List(list))) => *outer.content.place() = Value::Array(list),
+                    (None, Some(Content::Map(root, _))) => return Ok(root),
+                    _ => {}
+                }
                 continue;
             }
             match &mut inner.content {
@@ -239,8 +233,10 @@ impl<'a> Decoder<'a> {
             }
             let (class, wrapper) = self.type_in_front(head, tags)?;
             if let Class::Map | Class::JavaMap | Class::List = class {
-                let outer = std::mem::replace(&mut inner, self.container(class, wrapper)?);
-                self.open.push(outer);
+                if open.len() > DEEPEST {
+                    return self.error("too many maps and lists inside each other");
+                }
+                open.push(self.container(class, wrapper)?);
             } else {
                 self.typed(class, inner.content.place())?;
                 self.close(wrapper)?;
@@ -325,9 +321,6 @@ impl<'a> Decoder<'a> {
 
     /// Opens a map or list, whose type was read.
     fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<Container> {
-        if self.open.len() >= DEEPEST {
-            return self.error("too many maps and lists inside each other");
-        }
         let (head, tags) = self.tagged_head()?;
         if tags.opens_table && wrapper.ends_table {
             return self.error("two string tables for one value");
@@ -709,7 +702,9 @@ fn put_text(text: &str, shared: &Bytes, place: &mut Text) {
 
 #[inline(always)]
 fn put_string(text: &str, shared: &Bytes, place: &mut Value) {
-    *place = Value::String(Text::new());
+    // A constant, so that it is copied as a whole and not made in pieces.
+    const EMPTY: Value = Value::String(Text::new());
+    *place = EMPTY;
     if let Value::String(place) = place {
         put_text(text, shared, place);
     }
