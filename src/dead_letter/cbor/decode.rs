@@ -5,11 +5,11 @@
 //! they stay, and long texts are pieces of the bytes that were given: copying either costs more than reading it.
 
 use num_bigint::BigInt;
-use num_traits::ToPrimitive;
 
 use super::strings::enters;
-use super::{DEEPEST, class, major, tag};
-use crate::event::{Bytes, Decimal, Map, Text, Timestamp, Value, piece_of, text_form};
+use super::typed::{Class, convert};
+use super::{DEEPEST, major, tag};
+use crate::event::{Bytes, Decimal, Map, Text, Timestamp, Value, piece_of};
 
 /// Most bytes of a big number; ten thousand decimal digits fit, which is what Logstash reads.
 const LARGEST_NUMBER: usize = 4153;
@@ -50,48 +50,6 @@ pub fn decode_shared(bytes: &Bytes) -> std::result::Result<(Map, Map), DecodeErr
     let metadata = part("META", "no map with key META");
     let fields = part("DATA", "no map with key DATA")?;
     Ok((fields, metadata?))
-}
-
-/// A type name that can stand in front of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// A map that the root can be.
-    JavaMap,
-    Map,
-    List,
-    String,
-    Nil,
-    Timestamp,
-    Date,
-    Integer,
-    BigInteger,
-    Double,
-    Decimal,
-}
-
-impl Class {
-    fn named(name: &[u8]) -> Option<Self> {
-        const ROOT: &[u8] = class::ROOT.as_bytes();
-        const MAP: &[u8] = class::MAP.as_bytes();
-        const LIST: &[u8] = class::LIST.as_bytes();
-        const STRING: &[u8] = class::STRING.as_bytes();
-        const NIL: &[u8] = class::NIL.as_bytes();
-        const TIMESTAMP: &[u8] = class::TIMESTAMP.as_bytes();
-        Some(match name {
-            STRING | b"java.lang.String" => Self::String,
-            MAP | b"java.util.TreeMap" => Self::Map,
-            ROOT | b"java.util.LinkedHashMap" => Self::JavaMap,
-            LIST | b"java.util.ArrayList" | b"java.util.LinkedList" => Self::List,
-            TIMESTAMP => Self::Timestamp,
-            NIL => Self::Nil,
-            b"java.util.Date" => Self::Date,
-            b"java.lang.Long" | b"java.lang.Integer" => Self::Integer,
-            b"java.lang.Double" => Self::Double,
-            b"java.math.BigInteger" => Self::BigInteger,
-            b"java.math.BigDecimal" => Self::Decimal,
-            _ => return None,
-        })
-    }
 }
 
 /// A number of items that is known, or open until a break byte.
@@ -299,24 +257,30 @@ impl<'a> Decoder<'a> {
 
     /// The type in front of a value.
     fn class(&mut self) -> Result<Class> {
-        let (head, tags) = self.tagged_head()?;
-        if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) {
-            return self.error("a list without a type");
-        }
-        let RawText::Slice(name) = self.text(head, tags)? else { return self.error("a type in pieces") };
+        let name = match self.plain_text() {
+            Some(name) => name,
+            None => self.odd_class_name()?,
+        };
         let Some(class) = Class::named(name.as_bytes()) else { return self.error("unknown type of value") };
-        // Next time it is not compared again.
-        let table = self.tables.last_mut();
-        let shared = table.and_then(|table| {
-            let index = if tags.reference { head.argument as usize } else { table.len().checked_sub(1)? };
-            table.get_mut(index)
-        });
-        if let Some(Shared::Text(shared, known)) = shared
-            && std::ptr::eq(*shared, name)
+        // References to a name that was just entered need no comparing.
+        if let Some(Shared::Text(last, known)) = self.tables.last_mut().and_then(|table| table.last_mut())
+            && std::ptr::eq(*last, name)
         {
             *known = Some(class);
         }
         Ok(class)
+    }
+
+    /// The name of a type in front of a value, for all that is possible.
+    fn odd_class_name(&mut self) -> Result<&'a str> {
+        let (head, tags) = self.tagged_head()?;
+        if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) {
+            return self.error("a list without a type");
+        }
+        match self.text(head, tags)? {
+            RawText::Slice(name) => Ok(name),
+            RawText::Joined(_) => self.error("a type in pieces"),
+        }
     }
 
     /// Opens a map or list, whose type was read.
@@ -707,36 +671,6 @@ fn put_string(text: &str, shared: &Bytes, place: &mut Value) {
     *place = EMPTY;
     if let Value::String(place) = place {
         put_text(text, shared, place);
-    }
-}
-
-/// Makes the value that its type asks for out of what stands there; `None` when it cannot be.
-fn convert(class: Class, value: Value) -> Option<Value> {
-    match (class, value) {
-        (Class::Nil, Value::Null) => Some(Value::Null),
-        (Class::String, Value::Integer(n)) => Some(Value::from(n.to_string())),
-        (Class::String, Value::BigInteger(n)) => Some(Value::from(n.to_string())),
-        (Class::String, Value::Decimal(d)) => Some(Value::from(d.to_string())),
-        (Class::String, Value::Float(f)) => {
-            let mut text = Vec::new();
-            text_form::write_java_double(f, &mut text);
-            Some(Value::from(String::from_utf8(text).ok()?))
-        }
-        (Class::Date, Value::Integer(millis)) => Timestamp::from_millis(millis).map(Value::Timestamp),
-        (Class::Integer, value @ Value::Integer(_)) => Some(value),
-        (Class::BigInteger, value @ Value::BigInteger(_)) => Some(value),
-        (Class::BigInteger, Value::Integer(n)) => Some(Value::BigInteger(Box::new(BigInt::from(n)))),
-        (Class::Double, value @ Value::Float(_)) => Some(value),
-        (Class::Double, Value::Integer(n)) => Some(Value::Float(n.to_f64()?)),
-        (Class::Decimal, value @ Value::Decimal(_)) => Some(value),
-        (Class::Decimal, Value::Integer(n)) => Some(Value::Decimal(Decimal::new(BigInt::from(n), 0))),
-        (Class::Decimal, Value::BigInteger(n)) => Some(Value::Decimal(Decimal::new(*n, 0))),
-        (Class::Decimal, Value::Float(f)) => {
-            let mut text = Vec::new();
-            text_form::write_java_double(f, &mut text);
-            Decimal::parse(std::str::from_utf8(&text).ok()?).map(Value::Decimal)
-        }
-        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@
 mod decode;
 mod encode;
 mod strings;
+mod typed;
 
 pub use decode::{DecodeError, decode, decode_shared};
 pub use encode::{Encoder, TooDeep};
