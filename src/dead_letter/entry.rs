@@ -4,7 +4,7 @@
 //! [`super::cbor`]), plugin type, plugin id, reason. Bytes behind the fifth are ignored.
 
 use super::cbor;
-use crate::event::{Event, Map, Timestamp};
+use crate::event::{Bytes, Event, Map, Timestamp};
 
 /// An entry as it stands in a segment; the event is still encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,15 @@ impl<'a> RawEntry<'a> {
         let (fields, metadata) = cbor::decode(self.cbor)?;
         Ok(Event::restore(fields, metadata))
     }
+
+    /// Decodes the event; its long texts are pieces of `entry`, which is what was taken apart.
+    pub fn event_in(&self, entry: &Bytes) -> Result<Event, EntryError> {
+        let (fields, metadata) = match entry.part(self.cbor) {
+            Some(cbor) => cbor::decode_shared(&cbor)?,
+            None => cbor::decode(self.cbor)?,
+        };
+        Ok(Event::restore(fields, metadata))
+    }
 }
 
 /// The entry time alone.
@@ -76,7 +85,7 @@ fn field<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], EntryE
 }
 
 fn text_field<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a str, EntryError> {
-    std::str::from_utf8(field(rest, name)?).map_err(|_| EntryError::NotText(name))
+    simdutf8::basic::from_utf8(field(rest, name)?).map_err(|_| EntryError::NotText(name))
 }
 
 /// What the writer puts into an entry.

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use super::directory::{self, ChangeWatch, Listing};
 use super::entry::{EntryError, RawEntry};
 use super::position::{Position, Resumed};
-use super::record::{self, FIRST_RECORD, Found, SegmentReader};
-use super::{rounds, summary};
-use crate::event::{Event, Text, Timestamp};
+use super::record::{self, Found, SegmentReader};
+use super::{entry, rounds, summary};
+use crate::event::{Bytes, Event, Text, Timestamp};
 
 /// Pause between two looks for something new.
 const POLL: Duration = Duration::from_millis(100);
@@ -94,7 +94,8 @@ struct End {
 }
 
 enum Step {
-    Letter(Box<DeadLetter>),
+    /// The letter is in its place.
+    Letter,
     /// Something happened, look again at once.
     Again,
     Wait,
@@ -120,13 +121,15 @@ impl Reader {
 
     /// The next entry; waits for one up to `timeout`.
     pub fn next(&mut self, timeout: Duration) -> Option<DeadLetter> {
-        let end = Instant::now() + timeout;
+        let mut letter = None;
+        let mut end = None;
         loop {
-            match self.step() {
-                Step::Letter(letter) => return Some(*letter),
+            match self.step(&mut letter) {
+                Step::Letter => return letter,
                 Step::Again => {}
                 Step::Wait => {
-                    let left = end.saturating_duration_since(Instant::now());
+                    let now = Instant::now();
+                    let left = end.get_or_insert(now + timeout).saturating_duration_since(now);
                     if left.is_zero() {
                         return None;
                     }
@@ -136,7 +139,7 @@ impl Reader {
         }
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self, place: &mut Option<DeadLetter>) -> Step {
         let Some(current) = &mut self.current else { return self.first_segment() };
         if let Some(End { torn_at }) = current.end {
             return self.leave_segment(torn_at);
@@ -150,8 +153,8 @@ impl Reader {
                 return Step::Again;
             }
         };
-        let (letter, offset) = match found {
-            Found::Entry(bytes) => (read_letter(bytes, &mut self.since), file.entry_start()),
+        let entry = match found {
+            Found::Entry(entry) => entry,
             Found::Damage(damage) => {
                 skipped(current, damage.offset, damage.what);
                 return Step::Again;
@@ -165,18 +168,17 @@ impl Reader {
                 return Step::Again;
             }
         };
-        match letter {
-            Ok(Some(mut letter)) => {
-                letter.position = Position { segment: current.number, offset: file.position() };
-                letter.source_queue = self.source_queue.clone();
-                Step::Letter(Box::new(letter))
-            }
-            Ok(None) => Step::Again,
+        match read_letter(entry, &self.source_queue, &mut self.since, place) {
+            Ok(()) => {}
             Err(error) => {
+                let offset = file.entry_start();
                 skipped(current, offset, &error.to_string());
-                Step::Again
+                return Step::Again;
             }
         }
+        let Some(letter) = place else { return Step::Again };
+        letter.position = Position { segment: current.number, offset: file.position() };
+        Step::Letter
     }
 
     fn first_segment(&mut self) -> Step {
@@ -338,21 +340,31 @@ fn skipped(current: &Current, offset: u64, what: &str) {
     );
 }
 
-/// Decodes an entry; `None` for one that is older than what is looked for.
-fn read_letter(bytes: &[u8], since: &mut Option<Timestamp>) -> Result<Option<DeadLetter>, EntryError> {
-    let entry = RawEntry::parse(bytes)?;
-    if since.is_some_and(|since| entry.entry_time < since) {
-        return Ok(None);
+/// Decodes an entry into its place, which stays empty for one that is older than what is looked for. The position is
+/// left to the caller.
+fn read_letter(
+    bytes: &[u8],
+    source_queue: &Text,
+    since: &mut Option<Timestamp>,
+    place: &mut Option<DeadLetter>,
+) -> Result<(), EntryError> {
+    if let Some(since) = *since
+        && entry::entry_time(bytes)? < since
+    {
+        return Ok(());
     }
-    let event = entry.event()?;
+    let shared = Bytes::from(bytes);
+    let entry = RawEntry::parse(&shared)?;
+    let event = entry.event_in(&shared)?;
     *since = None;
-    Ok(Some(DeadLetter {
+    *place = Some(DeadLetter {
         event,
         entry_time: entry.entry_time,
-        plugin_type: Text::from(entry.plugin_type),
-        plugin_id: Text::from(entry.plugin_id),
-        reason: Text::from(entry.reason),
-        source_queue: Text::new(),
-        position: Position { segment: 0, offset: FIRST_RECORD },
-    }))
+        plugin_type: Text::part_of(&shared, entry.plugin_type),
+        plugin_id: Text::part_of(&shared, entry.plugin_id),
+        reason: Text::part_of(&shared, entry.reason),
+        source_queue: source_queue.clone(),
+        position: Position { segment: 0, offset: 0 },
+    });
+    Ok(())
 }

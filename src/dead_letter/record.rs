@@ -25,6 +25,8 @@ pub const FIRST_RECORD: u64 = 1;
 /// Largest entry that is written, and the most that damaged sizes can make a reader allocate.
 pub const LARGEST_ENTRY: usize = 256 * 1024 * 1024;
 
+/// Bytes that are read from a file at once: whole blocks.
+const CHUNK: usize = 8 * BLOCK;
 /// A record holds at least one byte of data; with less room than this the next record starts in the next block.
 const SMALLEST_RECORD: usize = HEADER + 1;
 /// What a stretch is called that a power loss, or a program that reserves space ahead, left behind.
@@ -137,7 +139,7 @@ enum Parsed {
     CutOff,
 }
 
-/// Reads the entries of one segment in order, one block in memory at a time.
+/// Reads the entries of one segment in order, a few blocks in memory at a time.
 ///
 /// After damage it goes on with the next record when only the data was hurt, else with the next block. Every call
 /// moves forward, and nothing is allocated for a size that the file does not really hold.
@@ -147,9 +149,10 @@ pub struct SegmentReader<S> {
     at: u64,
     /// Where the entry that was returned last starts.
     entry_start: u64,
-    block: Vec<u8>,
-    /// Offset of the first byte in `block`.
-    loaded: Option<u64>,
+    /// Blocks of the file, the last one perhaps not whole.
+    chunk: Vec<u8>,
+    /// Offset of the first byte in `chunk`.
+    chunk_start: u64,
     entry: Vec<u8>,
     /// False where middle and end records are what is left of an entry that was not read from its start.
     in_step: bool,
@@ -171,8 +174,8 @@ impl<S: Read + Seek> SegmentReader<S> {
             len,
             at,
             entry_start: at,
-            block: Vec::new(),
-            loaded: None,
+            chunk: Vec::new(),
+            chunk_start: 0,
             entry: Vec::new(),
             in_step: at == FIRST_RECORD,
         })
@@ -193,7 +196,7 @@ impl<S: Read + Seek> SegmentReader<S> {
     /// Looks at the length of the file again.
     pub fn refresh(&mut self) -> io::Result<()> {
         self.len = self.source.seek(SeekFrom::End(0))?;
-        self.loaded = None;
+        self.chunk.clear();
         Ok(())
     }
 
@@ -363,29 +366,36 @@ impl<S: Read + Seek> SegmentReader<S> {
     /// Brings the block that holds `offset` into memory.
     fn load(&mut self, offset: u64) -> io::Result<()> {
         let start = block_start(offset);
-        if self.loaded == Some(start) {
+        let want = self.len.saturating_sub(start);
+        let loaded = start.checked_sub(self.chunk_start).and_then(|skip| self.chunk.get(usize::try_from(skip).ok()?..));
+        if loaded.is_some_and(|loaded| loaded.len() as u64 >= want.min(BLOCK as u64)) {
             return Ok(());
         }
-        self.loaded = None;
-        let want = self.len.saturating_sub(start).min(BLOCK as u64);
-        self.block.clear();
-        self.block.reserve(want as usize);
+        let want = want.min(CHUNK as u64);
+        self.chunk.clear();
+        self.chunk.reserve_exact(want as usize);
+        self.chunk_start = start;
         self.source.seek(SeekFrom::Start(start))?;
-        (&mut self.source).take(want).read_to_end(&mut self.block)?;
-        self.loaded = Some(start);
+        (&mut self.source).take(want).read_to_end(&mut self.chunk)?;
         Ok(())
     }
 
-    /// The data of the record at `at` in the loaded block.
-    fn data(&self, at: u64, size: usize) -> &[u8] {
-        let start = in_block(at) + HEADER;
-        self.block.get(start..start + size).unwrap_or_default()
+    /// What is loaded of the block that holds `at`, from there on.
+    fn rest_of_block(&self, at: u64) -> &[u8] {
+        let skip = at.checked_sub(self.chunk_start).and_then(|skip| usize::try_from(skip).ok());
+        let rest = skip.and_then(|skip| self.chunk.get(skip..)).unwrap_or_default();
+        rest.get(..BLOCK - in_block(at)).unwrap_or(rest)
     }
 
-    /// Checks the record at `at` in the loaded block.
+    /// The data of the record at `at` in a loaded block.
+    fn data(&self, at: u64, size: usize) -> &[u8] {
+        self.rest_of_block(at).get(HEADER..HEADER + size).unwrap_or_default()
+    }
+
+    /// Checks the record at `at` in a loaded block.
     fn parse(&self, at: u64) -> Parsed {
         let pos = in_block(at);
-        let rest = self.block.get(pos..).unwrap_or_default();
+        let rest = self.rest_of_block(at);
         if rest.iter().all(|b| *b == 0) {
             return if rest.is_empty() { Parsed::CutOff } else { Parsed::Bad(ONLY_ZEROS) };
         }

@@ -124,6 +124,15 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// As [`Bytes::slice`], of a part that was borrowed from these bytes. `None` for any other.
+    #[inline]
+    pub fn part(&self, part: &[u8]) -> Option<Self> {
+        let start = part.as_ptr().addr().wrapping_sub(self.as_ptr().addr());
+        self.slice(start..start.checked_add(part.len())?)
+    }
+}
+
 /// Up to 15 bytes as the two words that hold them in memory.
 #[inline]
 fn words(content: &[u8]) -> (u64, u64) {

@@ -138,6 +138,45 @@ impl Map {
         self.get_or_insert_with(key, Value::default)
     }
 
+    /// Enters a key and returns its index, for [`Map::value_at`]. A new key gets null as its value.
+    #[inline]
+    pub(crate) fn enter(&mut self, key: Text) -> usize {
+        match &mut self.0 {
+            Repr::Scanned(list) if list.len() < SCAN_LIMIT => match list.iter().position(|(k, _)| *k == key) {
+                Some(at) => at,
+                None => {
+                    push_with(list, || (key, Value::Null));
+                    list.len() - 1
+                }
+            },
+            _ => self.enter_indexed(key),
+        }
+    }
+
+    fn enter_indexed(&mut self, key: Text) -> usize {
+        self.own();
+        self.index();
+        match &mut self.0 {
+            Repr::Indexed(map) => {
+                let entry = map.entry(key);
+                let at = entry.index();
+                entry.or_default();
+                at
+            }
+            _ => 0,
+        }
+    }
+
+    /// The value of the key that [`Map::enter`] said is at `index`. No other key may have been removed since.
+    #[inline]
+    pub(crate) fn value_at(&mut self, index: usize) -> &mut Value {
+        match self.own() {
+            Repr::Scanned(list) => &mut list[index].1,
+            Repr::Indexed(map) => &mut map[index],
+            Repr::Shared(map) => Arc::make_mut(map).value_at(index),
+        }
+    }
+
     /// The value of `key`; a new key comes to the end with `default()`.
     #[inline]
     pub fn get_or_insert_with(&mut self, key: Text, default: impl FnOnce() -> Value) -> &mut Value {

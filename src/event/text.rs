@@ -54,11 +54,14 @@ impl Text {
 impl Text {
     /// As [`Text::piece`], of a part that was borrowed from this text; any other text is copied.
     pub fn part(&self, part: &str) -> Self {
-        let start = part.as_ptr().addr().wrapping_sub(self.as_ptr().addr());
-        match start.checked_add(part.len()) {
-            Some(end) if end <= self.len() => self.piece(start..end),
-            _ => Self::from(part),
-        }
+        Self::part_of(&self.0, part)
+    }
+
+    /// A text that was borrowed from `bytes`, which it shares unless it is short; any other text is copied.
+    #[inline]
+    pub fn part_of(bytes: &Bytes, part: &str) -> Self {
+        // A part that lies inside is the same memory, so it is the same UTF-8.
+        bytes.part(part.as_bytes()).map_or_else(|| Self::from(part), Self)
     }
 }
 

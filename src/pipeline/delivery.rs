@@ -94,18 +94,20 @@ async fn offer<'e>(slot: &OutputSlot, mut events: Vec<&'e Event>, lease: &Lease,
             break;
         }
         let mut again: Vec<(usize, &'e Event)> = Vec::new();
+        let mut dead: Vec<(&'e Event, String)> = Vec::new();
         let mut why = String::new();
         for (at, delivery) in deliveries.exceptions() {
             let Some(&event) = events.get(at) else { continue };
             match delivery {
                 Delivery::Delivered => {}
-                Delivery::Dead(reason) => bury(slot, event, &reason)?,
+                Delivery::Dead(reason) => dead.push((event, reason)),
                 Delivery::Retry(reason) => {
                     why = reason;
                     again.push((at, event));
                 }
             }
         }
+        bury(slot, &dead)?;
         if again.is_empty() {
             break;
         }
@@ -123,16 +125,18 @@ async fn offer<'e>(slot: &OutputSlot, mut events: Vec<&'e Event>, lease: &Lease,
     Ok(())
 }
 
-fn bury(slot: &OutputSlot, event: &Event, reason: &str) -> Result<(), GivenBack> {
-    match slot.dead_letters.send(event, reason) {
-        Sent::Stored => Ok(()),
-        // Counted by the queue, which also keeps the last error.
-        Sent::Refused => Ok(()),
-        Sent::Skipped => {
+/// Hands over all dead events of one answer at once, which costs the queue one write for many of them.
+fn bury(slot: &OutputSlot, dead: &[(&Event, String)]) -> Result<(), GivenBack> {
+    if dead.is_empty() {
+        return Ok(());
+    }
+    let sent = slot.dead_letters.send_all(dead);
+    for ((_, reason), sent) in dead.iter().zip(&sent) {
+        // The queue itself counts what it refuses, and keeps the last error.
+        if *sent == Sent::Skipped {
             tracing::warn!(target: "spillway.output", { plugin.id = %slot.info.label() },
                 "event dropped, the dead letter queue did not take it: {reason}");
-            Ok(())
         }
-        Sent::NotStored => Err(GivenBack),
     }
+    if sent.contains(&Sent::NotStored) { Err(GivenBack) } else { Ok(()) }
 }

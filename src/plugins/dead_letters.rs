@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::Stop;
-use crate::dead_letter::{Writer, Written};
+use crate::dead_letter::{Rejected, Writer, Written};
 use crate::event::Event;
 
 /// What became of an event that was sent to the dead letter queue.
@@ -17,8 +17,20 @@ pub enum Sent {
     Refused,
     /// `dead_letter_queue.enable` is off, or the loop guard skipped it.
     Skipped,
-    /// The disk did not take it before the pipeline had to stop: the batch must not be acknowledged.
+    /// The disk did not take it before the pipeline had to stop, or the queue was closed before: the batch must not be
+    /// acknowledged.
     NotStored,
+}
+
+impl From<Written> for Sent {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Stored | Written::Parked => Self::Stored,
+            Written::Refused => Self::Refused,
+            Written::Skipped => Self::Skipped,
+            Written::Closed => Self::NotStored,
+        }
+    }
 }
 
 /// The dead letter queue of a pipeline: there from the start of its compilation, open while it runs.
@@ -54,18 +66,26 @@ impl DeadLetterQueue {
 
     /// Stores an event with the name and id of whatever could not handle it.
     pub fn send(&self, event: &Event, plugin_type: &str, plugin_id: &str, reason: &str) -> Sent {
-        let Some(writer) = self.writer.get() else { return Sent::Skipped };
-        let written = writer.write_until(event, plugin_type, plugin_id, reason, &|| self.stop.is_cancelled());
-        match written {
-            Ok(Written::Stored | Written::Parked) => Sent::Stored,
-            Ok(Written::Refused) => Sent::Refused,
-            Ok(Written::Skipped | Written::Closed) => Sent::Skipped,
-            Err(error) => {
-                tracing::error!(target: "logstash.deadletterqueue", "the event was not stored before the stop: {error}");
-                self.broken.store(true, Ordering::Release);
-                Sent::NotStored
-            }
+        let sent = self.send_all(&[Rejected { event, plugin_type, plugin_id, reason }]);
+        sent.first().copied().unwrap_or(Sent::NotStored)
+    }
+
+    /// Stores several events, in order; says what became of each. Much faster than one after the other.
+    pub fn send_all(&self, rejected: &[Rejected<'_>]) -> Vec<Sent> {
+        let Some(writer) = self.writer.get() else { return vec![Sent::Skipped; rejected.len()] };
+        let (written, error) = match writer.write_all_until(rejected, &|| self.stop.is_cancelled()) {
+            Ok(written) => (written, None),
+            Err(failure) => (failure.written, Some(failure.error)),
+        };
+        let mut sent: Vec<_> = written.into_iter().map(Sent::from).collect();
+        sent.resize(rejected.len(), Sent::NotStored);
+        let lost = sent.iter().filter(|sent| **sent == Sent::NotStored).count();
+        if lost > 0 {
+            let why = error.map_or_else(|| "the queue was closed before".to_owned(), |error| error.to_string());
+            tracing::error!(target: "logstash.deadletterqueue", count = lost, "events were not stored before the stop: {why}");
+            self.broken.store(true, Ordering::Release);
         }
+        sent
     }
 
     /// Whether an event could not be stored before the stop: nothing may be acknowledged any more.
@@ -96,6 +116,14 @@ impl DeadLetters {
     /// Stores an event as it is now, with the reason. Blocks while the disk is full, until the pipeline stops.
     pub fn send(&self, event: &Event, reason: &str) -> Sent {
         self.queue.send(event, &self.plugin_type, &self.plugin_id, reason)
+    }
+
+    /// As [`DeadLetters::send`] for several events, each with its reason. Much faster than one after the other.
+    pub fn send_all<R: AsRef<str>>(&self, dead: &[(&Event, R)]) -> Vec<Sent> {
+        let (plugin_type, plugin_id) = (&*self.plugin_type, &*self.plugin_id);
+        let rejected =
+            dead.iter().map(|(event, reason)| Rejected { event, plugin_type, plugin_id, reason: reason.as_ref() });
+        self.queue.send_all(&rejected.collect::<Vec<_>>())
     }
 
     /// As [`DeadLetters::send`]; while the queue is full, again each second until the pipeline stops.

@@ -1,14 +1,15 @@
 //! Reading an event: everything that Logstash reads, from any release since 6.0, and nothing it refuses.
 //!
 //! Damaged or hostile bytes end in a [`DecodeError`]: lengths are checked against what is there before anything is
-//! allocated, and nesting is kept on a list of open containers, not on the stack of the thread.
+//! allocated, and nesting is kept on a list of open containers, not on the stack of the thread. Values are built where
+//! they stay, and long texts are pieces of the bytes that were given: copying either costs more than reading it.
 
 use num_bigint::BigInt;
-use num_traits::ToPrimitive;
 
 use super::strings::enters;
-use super::{DEEPEST, class, major, tag};
-use crate::event::{Decimal, Map, Text, Timestamp, Value, text_form};
+use super::typed::{Class, convert};
+use super::{DEEPEST, major, tag};
+use crate::event::{Bytes, Decimal, Map, Text, Timestamp, Value};
 
 /// Most bytes of a big number; ten thousand decimal digits fit, which is what Logstash reads.
 const LARGEST_NUMBER: usize = 4153;
@@ -31,56 +32,24 @@ pub struct DecodeError {
 struct Failed;
 type Result<T> = std::result::Result<T, Failed>;
 
-/// Decodes an event into its fields and its `@metadata`.
+/// Decodes an event into its fields and its `@metadata`. Long texts share a copy of `bytes`.
 pub fn decode(bytes: &[u8]) -> std::result::Result<(Map, Map), DecodeError> {
+    decode_shared(&Bytes::from(bytes))
+}
+
+/// As [`decode`], but long texts are pieces of `bytes` itself.
+pub fn decode_shared(bytes: &Bytes) -> std::result::Result<(Map, Map), DecodeError> {
     let failure = DecodeError { what: "", offset: 0 };
-    let mut decoder = Decoder { bytes, at: 0, tables: Vec::new(), open: Vec::with_capacity(8), failure };
+    let mut decoder = Decoder { shared: bytes, bytes, at: 0, tables: Vec::new(), failure };
     let Ok(mut root) = decoder.root() else { return Err(decoder.failure) };
     let mut part = |key, missing| match root.remove(key) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(DecodeError { what: missing, offset: 0 }),
     };
+    // The last first, so that nothing has to move up.
+    let metadata = part("META", "no map with key META");
     let fields = part("DATA", "no map with key DATA")?;
-    let metadata = part("META", "no map with key META")?;
-    Ok((fields, metadata))
-}
-
-/// A type name that can stand in front of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Map,
-    List,
-    String,
-    Nil,
-    Timestamp,
-    Date,
-    Integer,
-    BigInteger,
-    Double,
-    Decimal,
-}
-
-impl Class {
-    fn named(name: &[u8]) -> Option<Self> {
-        const MAP: &[u8] = class::MAP.as_bytes();
-        const LIST: &[u8] = class::LIST.as_bytes();
-        const STRING: &[u8] = class::STRING.as_bytes();
-        const NIL: &[u8] = class::NIL.as_bytes();
-        const TIMESTAMP: &[u8] = class::TIMESTAMP.as_bytes();
-        Some(match name {
-            STRING | b"java.lang.String" => Self::String,
-            MAP | b"java.util.HashMap" | b"java.util.LinkedHashMap" | b"java.util.TreeMap" => Self::Map,
-            LIST | b"java.util.ArrayList" | b"java.util.LinkedList" => Self::List,
-            TIMESTAMP => Self::Timestamp,
-            NIL => Self::Nil,
-            b"java.util.Date" => Self::Date,
-            b"java.lang.Long" | b"java.lang.Integer" => Self::Integer,
-            b"java.lang.Double" => Self::Double,
-            b"java.math.BigInteger" => Self::BigInteger,
-            b"java.math.BigDecimal" => Self::Decimal,
-            _ => return None,
-        })
-    }
+    Ok((fields, metadata?))
 }
 
 /// A number of items that is known, or open until a break byte.
@@ -91,6 +60,7 @@ enum Count {
 }
 
 /// The list `[class, value]` around a value, and the string table that ends with it.
+#[derive(Clone, Copy)]
 struct Wrapper {
     count: Count,
     ends_table: bool,
@@ -104,14 +74,29 @@ struct Container {
 }
 
 enum Content {
-    Map { map: Map, key: Text },
+    /// With the index of the key whose value is read.
+    Map(Map, usize),
     List(Vec<Value>),
+}
+
+impl Content {
+    /// The place of the value that is read.
+    #[inline(always)]
+    fn place(&mut self) -> &mut Value {
+        match self {
+            Self::Map(map, at) => map.value_at(*at),
+            Self::List(list) => {
+                let last = list.len() - 1;
+                &mut list[last]
+            }
+        }
+    }
 }
 
 /// A string that was read: its place, or its pieces joined.
 enum RawText<'a> {
     Slice(&'a str),
-    Joined(String),
+    Joined(Text),
 }
 
 impl RawText<'_> {
@@ -119,13 +104,6 @@ impl RawText<'_> {
         match self {
             Self::Slice(s) => s,
             Self::Joined(s) => s,
-        }
-    }
-
-    fn into_text(self) -> Text {
-        match self {
-            Self::Slice(s) => Text::from(s),
-            Self::Joined(s) => Text::from(s),
         }
     }
 }
@@ -148,12 +126,12 @@ enum Shared<'a> {
 }
 
 struct Decoder<'a> {
+    /// The same as `bytes`, to take pieces of.
+    shared: &'a Bytes,
     bytes: &'a [u8],
     at: usize,
     /// Shared strings, one table per open tag 256.
     tables: Vec<Vec<Shared<'a>>>,
-    /// Maps and lists that are being read, the innermost last.
-    open: Vec<Container>,
     failure: DecodeError,
 }
 
@@ -170,64 +148,58 @@ impl<'a> Decoder<'a> {
     }
 
     fn root(&mut self) -> Result<Map> {
-        let mut is_root_class = false;
-        if self.item(Some(&mut is_root_class))?.is_some() || !is_root_class {
-            return self.error_at("the outermost value is no map of type java.util.HashMap", 0);
-        }
-        match self.finish()? {
-            Value::Map(map) => Ok(map),
-            _ => self.error("the event is no map"),
-        }
-    }
-
-    /// Reads the container that was opened to its end, with all that is inside.
-    fn finish(&mut self) -> Result<Value> {
-        loop {
-            let value = if self.is_container_done()? {
-                let value = self.close_container()?;
-                if self.open.is_empty() {
-                    return Ok(value);
-                }
-                value
-            } else {
-                let is_map = matches!(self.open.last(), Some(Container { content: Content::Map { .. }, .. }));
-                if is_map {
-                    let name = self.key()?;
-                    if let Some(Container { content: Content::Map { key, .. }, .. }) = self.open.last_mut() {
-                        *key = name;
-                    }
-                }
-                match self.item(None)? {
-                    Some(value) => value,
-                    None => continue,
-                }
-            };
-            match self.open.last_mut().map(|container| &mut container.content) {
-                Some(Content::Map { map, key }) => {
-                    map.insert(std::mem::take(key), value);
-                }
-                Some(Content::List(list)) => list.push(value),
-                None => {}
+        let (head, tags) = self.tagged_head()?;
+        if head.major == major::ARRAY && tags.number.is_none() {
+            let (class, wrapper) = self.type_in_front(head, tags)?;
+            if class == Class::JavaMap {
+                let root = self.container(class, wrapper)?;
+                return self.contents(root);
             }
         }
+        self.error_at("the outermost value is no map of type java.util.HashMap", 0)
     }
 
-    fn is_container_done(&mut self) -> Result<bool> {
-        let Some(container) = self.open.last_mut() else { return self.error("nothing to read") };
-        let mut count = container.count;
-        if let Count::Left(n) = &mut container.count {
-            *n = n.saturating_sub(1);
+    /// Reads the root to its end, with all that is inside.
+    fn contents(&mut self, root: Container) -> Result<Map> {
+        // Maps and lists whose end has not been reached, the innermost last.
+        let mut open = Vec::with_capacity(8);
+        open.push(root);
+        loop {
+            let Some(inner) = open.last_mut() else { return self.error("the event is no map") };
+            if self.at_end(&mut inner.count)? {
+                self.close(inner.wrapper)?;
+                let done = open.pop().map(|done| done.content);
+                match (open.last_mut(), done) {
+                    (Some(outer), Some(Content::Map(map, _))) => *outer.content.place() = Value::Map(map),
+                    (Some(outer), Some(Content::List(list))) => *outer.content.place() = Value::Array(list),
+                    (None, Some(Content::Map(root, _))) => return Ok(root),
+                    _ => {}
+                }
+                continue;
+            }
+            match &mut inner.content {
+                Content::Map(map, at) => *at = self.key(map)?,
+                Content::List(list) => list.push(Value::Null),
+            }
+            let (head, tags) = self.tagged_head()?;
+            if head.major != major::ARRAY || tags.number.is_some() {
+                self.scalar(head, tags, inner.content.place())?;
+                if tags.opens_table {
+                    self.tables.pop();
+                }
+                continue;
+            }
+            let (class, wrapper) = self.type_in_front(head, tags)?;
+            if let Class::Map | Class::JavaMap | Class::List = class {
+                if open.len() > DEEPEST {
+                    return self.error("too many maps and lists inside each other");
+                }
+                open.push(self.container(class, wrapper)?);
+            } else {
+                self.typed(class, inner.content.place())?;
+                self.close(wrapper)?;
+            }
         }
-        self.at_end(&mut count)
-    }
-
-    fn close_container(&mut self) -> Result<Value> {
-        let Some(container) = self.open.pop() else { return self.error("nothing to read") };
-        self.close(container.wrapper)?;
-        Ok(match container.content {
-            Content::Map { map, .. } => Value::Map(map),
-            Content::List(list) => Value::Array(list),
-        })
     }
 
     /// Counts one item down; true when there is none left.
@@ -257,152 +229,170 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The next value; `None` when a map or list was opened. `is_root` is set when its type is one that the root can
-    /// have.
-    fn item(&mut self, is_root: Option<&mut bool>) -> Result<Option<Value>> {
-        let (head, tags) = self.tagged_head()?;
-        if head.major != major::ARRAY || tags.number.is_some() {
-            let value = self.scalar(head, &tags)?;
-            if tags.opens_table {
-                self.tables.pop();
-            }
-            return Ok(Some(value));
-        }
-        let mut count = self.count(head)?;
+    /// The type of a value and the list around both, after that list's head.
+    #[inline(always)]
+    fn type_in_front(&mut self, head: Head, tags: Tags) -> Result<(Class, Wrapper)> {
+        let mut count = self.count(head);
         if self.at_end(&mut count)? {
             return self.error("a list without a type");
         }
-        let class = self.class(is_root)?;
+        let class = match self.known_class() {
+            Some(class) => class,
+            None => self.class()?,
+        };
         if self.at_end(&mut count)? {
             return self.error("a type without a value");
         }
-        let wrapper = Wrapper { count, ends_table: tags.opens_table };
-        if let Class::Map | Class::List = class {
-            return self.container(class, wrapper).map(|()| None);
-        }
-        let value = self.typed(class)?;
-        self.close(wrapper)?;
-        Ok(Some(value))
+        Ok((class, Wrapper { count, ends_table: tags.opens_table }))
+    }
+
+    /// Passes over a short reference to a type that was read before, which nearly all types are.
+    #[inline(always)]
+    fn known_class(&mut self) -> Option<Class> {
+        let Some([0xd8, 25, index @ 0..24, ..]) = self.bytes.get(self.at..) else { return None };
+        let Shared::Text(_, Some(class)) = self.tables.last()?.get(usize::from(*index))? else { return None };
+        self.at += 3;
+        Some(*class)
     }
 
     /// The type in front of a value.
-    fn class(&mut self, is_root: Option<&mut bool>) -> Result<Class> {
-        let (head, tags) = self.tagged_head()?;
-        let index = usize::try_from(head.argument).unwrap_or(usize::MAX);
-        let table = if tags.reference { self.tables.last_mut() } else { None };
-        let known = table.and_then(|table| table.get_mut(index));
-        if let (None, Some(Shared::Text(_, Some(class)))) = (&is_root, &known) {
-            return Ok(*class);
-        }
-        let name = match known {
-            Some(Shared::Text(name, _)) => *name,
-            _ if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) => {
-                return self.error("a list without a type");
-            }
-            _ => match self.text(head, &tags)? {
-                RawText::Slice(name) => name,
-                RawText::Joined(_) => return self.error("a type in pieces"),
-            },
+    fn class(&mut self) -> Result<Class> {
+        let name = match self.plain_text() {
+            Some(name) => name,
+            None => self.odd_class_name()?,
         };
         let Some(class) = Class::named(name.as_bytes()) else { return self.error("unknown type of value") };
-        if let Some(flag) = is_root {
-            *flag = matches!(name, class::ROOT | "java.util.LinkedHashMap");
-        }
-        if tags.reference
-            && let Some(Shared::Text(_, known)) = self.tables.last_mut().and_then(|table| table.get_mut(index))
+        // References to a name that was just entered need no comparing.
+        if let Some(Shared::Text(last, known)) = self.tables.last_mut().and_then(|table| table.last_mut())
+            && std::ptr::eq(*last, name)
         {
             *known = Some(class);
         }
         Ok(class)
     }
 
-    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<()> {
-        if self.open.len() > DEEPEST {
-            return self.error("too many maps and lists inside each other");
+    /// The name of a type in front of a value, for all that is possible.
+    fn odd_class_name(&mut self) -> Result<&'a str> {
+        let (head, tags) = self.tagged_head()?;
+        if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) {
+            return self.error("a list without a type");
         }
+        match self.text(head, tags)? {
+            RawText::Slice(name) => Ok(name),
+            RawText::Joined(_) => self.error("a type in pieces"),
+        }
+    }
+
+    /// Opens a map or list, whose type was read.
+    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<Container> {
         let (head, tags) = self.tagged_head()?;
         if tags.opens_table && wrapper.ends_table {
             return self.error("two string tables for one value");
         }
         wrapper.ends_table |= tags.opens_table;
-        let wanted = if class == Class::Map { major::MAP } else { major::ARRAY };
+        let is_map = class != Class::List;
+        let wanted = if is_map { major::MAP } else { major::ARRAY };
         if head.major != wanted || tags.number.is_some() {
             return self.error("the value is not of its type");
         }
-        let count = self.count(head)?;
+        let count = self.count(head);
         // At least one byte an item, so a claimed number beyond that cannot be true.
         let room = match count {
             Count::Left(n) => n.min(self.left() as u64).min(64) as usize,
             Count::Open => 8,
         };
-        let content = if class == Class::Map {
-            Content::Map { map: Map::with_capacity(room.min(24)), key: Text::new() }
+        let content = if is_map {
+            Content::Map(Map::with_capacity(room.min(24)), 0)
         } else {
             Content::List(Vec::with_capacity(room))
         };
-        self.open.push(Container { content, count, wrapper });
-        Ok(())
+        Ok(Container { content, count, wrapper })
     }
 
     /// A value with a type in front that is neither map nor list.
-    fn typed(&mut self, class: Class) -> Result<Value> {
+    #[inline(always)]
+    fn typed(&mut self, class: Class, place: &mut Value) -> Result<()> {
+        let start = self.at;
+        if class == Class::String
+            && let Some(text) = self.plain_text()
+        {
+            *place = Value::String(Text::part_of(self.shared, text));
+            return Ok(());
+        }
+        if class == Class::Timestamp
+            && let Some(at) = self.plain_text().and_then(Timestamp::parse)
+        {
+            *place = Value::Timestamp(at);
+            return Ok(());
+        }
+        self.at = start;
+        self.odd_typed(class, place)
+    }
+
+    /// As [`Decoder::typed`], for all that is possible.
+    fn odd_typed(&mut self, class: Class, place: &mut Value) -> Result<()> {
         let start = self.at;
         let (head, tags) = self.tagged_head()?;
-        let text = class == Class::Timestamp || class == Class::String;
-        let value = if text && tags.number.is_none() && (head.major == major::TEXT || tags.reference) {
-            let text = self.text(head, &tags)?;
-            if class == Class::String {
-                Value::String(text.into_text())
-            } else {
-                match Timestamp::parse(text.as_str()) {
-                    Some(at) => Value::Timestamp(at),
-                    None => return self.error_at("a timestamp that is no date", start),
-                }
+        if class == Class::Timestamp && tags.number.is_none() && (head.major == major::TEXT || tags.reference) {
+            match Timestamp::parse(self.text(head, tags)?.as_str()) {
+                Some(at) => *place = Value::Timestamp(at),
+                None => return self.error_at("a timestamp that is no date", start),
             }
         } else {
-            let plain = self.scalar(head, &tags)?;
-            match convert(class, plain) {
-                Some(value) => value,
-                None => return self.error_at("the value is not of its type", start),
+            self.scalar(head, tags, place)?;
+            if !(class == Class::String && matches!(place, Value::String(_))) {
+                match convert(class, std::mem::take(place)) {
+                    Some(value) => *place = value,
+                    None => return self.error_at("the value is not of its type", start),
+                }
             }
-        };
+        }
         if tags.opens_table {
             self.tables.pop();
         }
-        Ok(value)
+        Ok(())
     }
 
     /// A value without a type.
-    fn scalar(&mut self, head: Head, tags: &Tags) -> Result<Value> {
+    fn scalar(&mut self, head: Head, tags: Tags, place: &mut Value) -> Result<()> {
         match tags.number {
-            Some(Number::Decimal) => return self.decimal(head),
-            Some(tag) => return self.big_integer(head, tags.reference, tag).map(|n| Value::BigInteger(Box::new(n))),
+            Some(Number::Decimal) => return self.decimal(head, place),
+            Some(tag) => {
+                *place = Value::BigInteger(Box::new(self.big_integer(head, tags.reference, tag)?));
+                return Ok(());
+            }
             None => {}
         }
-        match head.major {
-            _ if tags.reference => Ok(Value::String(self.text(head, tags)?.into_text())),
-            major::TEXT => Ok(Value::String(self.text(head, tags)?.into_text())),
-            major::UNSIGNED => Ok(match i64::try_from(head.argument) {
+        if tags.reference || head.major == major::TEXT {
+            match self.text(head, tags)? {
+                RawText::Slice(text) => *place = Value::String(Text::part_of(self.shared, text)),
+                RawText::Joined(text) => *place = Value::String(text),
+            }
+            return Ok(());
+        }
+        *place = match head.major {
+            major::UNSIGNED => match i64::try_from(head.argument) {
                 Ok(n) => Value::Integer(n),
                 Err(_) => Value::BigInteger(Box::new(BigInt::from(head.argument))),
-            }),
-            major::NEGATIVE => Ok(match i64::try_from(head.argument) {
+            },
+            major::NEGATIVE => match i64::try_from(head.argument) {
                 Ok(n) => Value::Integer(!n),
                 Err(_) => Value::BigInteger(Box::new(-1 - BigInt::from(head.argument))),
-            }),
-            major::SIMPLE => match head.info {
-                20 => Ok(Value::Bool(false)),
-                21 => Ok(Value::Bool(true)),
-                22 | 23 => Ok(Value::Null),
-                25 => Ok(Value::Float(half(head.argument as u16))),
-                26 => Ok(Value::Float(f64::from(f32::from_bits(head.argument as u32)))),
-                27 => Ok(Value::Float(f64::from_bits(head.argument))),
-                _ => self.error("unknown simple value"),
             },
-            major::BYTES => self.error("bytes without a type"),
-            major::MAP => self.error("a map without a type"),
-            _ => self.error("a list without a type"),
-        }
+            major::SIMPLE => match head.info {
+                20 => Value::Bool(false),
+                21 => Value::Bool(true),
+                22 | 23 => Value::Null,
+                25 => Value::Float(half(head.argument as u16)),
+                26 => Value::Float(f64::from(f32::from_bits(head.argument as u32))),
+                27 => Value::Float(f64::from_bits(head.argument)),
+                _ => return self.error("unknown simple value"),
+            },
+            major::BYTES => return self.error("bytes without a type"),
+            major::MAP => return self.error("a map without a type"),
+            _ => return self.error("a list without a type"),
+        };
+        Ok(())
     }
 
     fn big_integer(&mut self, head: Head, reference: bool, tag: Number) -> Result<BigInt> {
@@ -426,7 +416,7 @@ impl<'a> Decoder<'a> {
         Ok(if tag == Number::BigNegative { -n } else { n })
     }
 
-    fn decimal(&mut self, head: Head) -> Result<Value> {
+    fn decimal(&mut self, head: Head, place: &mut Value) -> Result<()> {
         if head.major != major::ARRAY || head.info == 31 || head.argument != 2 {
             return self.error("a decimal that is no pair");
         }
@@ -451,28 +441,57 @@ impl<'a> Decoder<'a> {
                 _ => return self.error("a decimal's digits are no integer"),
             },
         };
-        Ok(Value::Decimal(Decimal::new(digits, scale)))
+        *place = Value::Decimal(Decimal::new(digits, scale));
+        Ok(())
     }
 
-    /// A map key.
-    fn key(&mut self) -> Result<Text> {
-        match self.string_after_tags()? {
-            Some(key) => Ok(key.into_text()),
-            None => self.error("a map key that is no text"),
+    /// A map key: enters it and returns its index.
+    #[inline(always)]
+    fn key(&mut self, map: &mut Map) -> Result<usize> {
+        match self.plain_text() {
+            Some(key) => Ok(map.enter(Text::part_of(self.shared, key))),
+            None => self.odd_key(map),
         }
     }
 
-    /// A text that may be a reference; `None` for any other item.
-    fn string_after_tags(&mut self) -> Result<Option<RawText<'a>>> {
+    /// As [`Decoder::key`], for all that is possible.
+    fn odd_key(&mut self, map: &mut Map) -> Result<usize> {
         let (head, tags) = self.tagged_head()?;
         if tags.number.is_some() || tags.opens_table || !(tags.reference || head.major == major::TEXT) {
-            return Ok(None);
+            return self.error("a map key that is no text");
         }
-        self.text(head, &tags).map(Some)
+        let key = self.text(head, tags)?;
+        Ok(map.enter(Text::from(key.as_str())))
+    }
+
+    /// A text of up to 255 bytes, or a reference to one of the first 256 strings; nearly all texts are. Anything else
+    /// is left to [`Decoder::text`], as is everything that is wrong.
+    #[inline(always)]
+    fn plain_text(&mut self) -> Option<&'a str> {
+        const SHORT: u8 = major::TEXT << 5;
+        let (index, behind) = match self.bytes.get(self.at..)? {
+            [0xd8, 25, index @ 0..24, ..] => (index, 3),
+            [0xd8, 25, 24, index, ..] => (index, 4),
+            [head, behind @ ..] if (SHORT..SHORT + 24).contains(head) => {
+                return self.plain_literal(1, behind, usize::from(*head - SHORT));
+            }
+            [head, len, behind @ ..] if *head == SHORT + 24 => return self.plain_literal(2, behind, usize::from(*len)),
+            _ => return None,
+        };
+        let Shared::Text(text, _) = *self.tables.last()?.get(usize::from(*index))? else { return None };
+        self.at += behind;
+        Some(text)
     }
 
     #[inline(always)]
-    fn text(&mut self, head: Head, tags: &Tags) -> Result<RawText<'a>> {
+    fn plain_literal(&mut self, head: usize, behind: &'a [u8], len: usize) -> Option<&'a str> {
+        let text = simdutf8::basic::from_utf8(behind.get(..len)?).ok()?;
+        self.at += head + len;
+        self.share(len, Shared::Text(text, None));
+        Some(text)
+    }
+
+    fn text(&mut self, head: Head, tags: Tags) -> Result<RawText<'a>> {
         if tags.reference {
             return match self.shared(head.argument)? {
                 Shared::Text(text, _) => Ok(RawText::Slice(text)),
@@ -492,7 +511,7 @@ impl<'a> Decoder<'a> {
         loop {
             if self.peek()? == 0xff {
                 self.at += 1;
-                return Ok(RawText::Joined(joined));
+                return Ok(RawText::Joined(Text::from(joined)));
             }
             let piece = self.head()?;
             if piece.major != major::TEXT || piece.info == 31 {
@@ -532,31 +551,21 @@ impl<'a> Decoder<'a> {
     /// All tags in front of an item, then its head. A reference's head is its index.
     #[inline(always)]
     fn tagged_head(&mut self) -> Result<(Head, Tags)> {
-        // Nearly all tags are string references.
-        if let Some([0xd8, 25, ..]) = self.bytes.get(self.at..) {
-            self.at += 2;
-            let head = self.head()?;
-            if head.major != major::UNSIGNED {
-                return self.error("a string reference without an index");
-            }
-            return Ok((head, Tags { reference: true, ..Tags::default() }));
+        let tags = if self.peek()? >> 5 == major::TAG { self.tags()? } else { Tags::default() };
+        let head = self.head()?;
+        if tags.reference && head.major != major::UNSIGNED {
+            return self.error("a string reference without an index");
         }
-        if self.peek()? >> 5 != major::TAG {
-            return Ok((self.head()?, Tags::default()));
-        }
-        self.tags_and_head()
+        Ok((head, tags))
     }
 
-    fn tags_and_head(&mut self) -> Result<(Head, Tags)> {
+    fn tags(&mut self) -> Result<Tags> {
         let mut tags = Tags::default();
         for _ in 0..MOST_TAGS {
-            let head = self.head()?;
-            if head.major != major::TAG {
-                if tags.reference && head.major != major::UNSIGNED {
-                    return self.error("a string reference without an index");
-                }
-                return Ok((head, tags));
+            if self.peek()? >> 5 != major::TAG {
+                return Ok(tags);
             }
+            let head = self.head()?;
             match head.argument {
                 tag::STRING_TABLE if tags.opens_table => return self.error("two string tables for one value"),
                 tag::STRING_TABLE => {
@@ -603,8 +612,8 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline(always)]
-    fn count(&mut self, head: Head) -> Result<Count> {
-        Ok(if head.info == 31 { Count::Open } else { Count::Left(head.argument) })
+    fn count(&self, head: Head) -> Count {
+        if head.info == 31 { Count::Open } else { Count::Left(head.argument) }
     }
 
     #[inline(always)]
@@ -646,36 +655,6 @@ enum Number {
     BigPositive,
     BigNegative,
     Decimal,
-}
-
-/// Makes the value that its type asks for out of what stands there; `None` when it cannot be.
-fn convert(class: Class, value: Value) -> Option<Value> {
-    match (class, value) {
-        (Class::Nil, Value::Null) => Some(Value::Null),
-        (Class::String, Value::Integer(n)) => Some(Value::from(n.to_string())),
-        (Class::String, Value::BigInteger(n)) => Some(Value::from(n.to_string())),
-        (Class::String, Value::Decimal(d)) => Some(Value::from(d.to_string())),
-        (Class::String, Value::Float(f)) => {
-            let mut text = Vec::new();
-            text_form::write_java_double(f, &mut text);
-            Some(Value::from(String::from_utf8(text).ok()?))
-        }
-        (Class::Date, Value::Integer(millis)) => Timestamp::from_millis(millis).map(Value::Timestamp),
-        (Class::Integer, value @ Value::Integer(_)) => Some(value),
-        (Class::BigInteger, value @ Value::BigInteger(_)) => Some(value),
-        (Class::BigInteger, Value::Integer(n)) => Some(Value::BigInteger(Box::new(BigInt::from(n)))),
-        (Class::Double, value @ Value::Float(_)) => Some(value),
-        (Class::Double, Value::Integer(n)) => Some(Value::Float(n.to_f64()?)),
-        (Class::Decimal, value @ Value::Decimal(_)) => Some(value),
-        (Class::Decimal, Value::Integer(n)) => Some(Value::Decimal(Decimal::new(BigInt::from(n), 0))),
-        (Class::Decimal, Value::BigInteger(n)) => Some(Value::Decimal(Decimal::new(*n, 0))),
-        (Class::Decimal, Value::Float(f)) => {
-            let mut text = Vec::new();
-            text_form::write_java_double(f, &mut text);
-            Decimal::parse(std::str::from_utf8(&text).ok()?).map(Value::Decimal)
-        }
-        _ => None,
-    }
 }
 
 /// A double from a half.

@@ -14,6 +14,10 @@ const LONGEST_PIECE_UNITS: usize = 3996;
 /// A piece of that many units has at most this many bytes.
 const LONGEST_PIECE_BYTES: usize = 3 * LONGEST_PIECE_UNITS;
 
+/// The head of a list of two.
+const TYPED: u8 = major::ARRAY << 5 | 2;
+/// The head of a tag of one byte.
+const TAGGED: u8 = major::TAG << 5 | 24;
 const BREAK: u8 = 0xff;
 const INDEFINITE_TEXT: u8 = 0x7f;
 
@@ -78,15 +82,23 @@ struct Encoding<'a> {
 
 impl Encoding<'_> {
     /// Starts a typed value.
+    #[inline]
     fn class(&mut self, class: Class) {
-        head(self.out, major::ARRAY, 2);
         match self.classes.get_mut(class as usize) {
-            Some(Some(index)) => reference(self.out, *index),
-            Some(none) => {
-                *none = Some(self.strings.len() as u64);
+            Some(Some(index @ 0..24)) => {
+                self.out.extend_from_slice(&[TYPED, TAGGED, tag::STRING_REFERENCE as u8, *index as u8]);
+            }
+            Some(Some(index)) => {
+                self.out.push(TYPED);
+                reference(self.out, *index);
+            }
+            first => {
+                if let Some(index) = first {
+                    *index = Some(self.strings.len() as u64);
+                }
+                self.out.push(TYPED);
                 self.text(class.name());
             }
-            None => self.text(class.name()),
         }
     }
 
@@ -177,6 +189,7 @@ impl Encoding<'_> {
         match self.strings.find_or_add(kind, string, start, self.out) {
             Some(index) => reference(self.out, u64::from(index)),
             None => {
+                self.out.reserve(string.len() + 9);
                 head(self.out, major, string.len() as u64);
                 self.out.extend_from_slice(string);
             }
@@ -215,9 +228,17 @@ fn integer(out: &mut Vec<u8>, n: i64) {
     }
 }
 
+#[inline]
 fn reference(out: &mut Vec<u8>, index: u64) {
-    head(out, major::TAG, tag::STRING_REFERENCE);
-    head(out, major::UNSIGNED, index);
+    const TAG: u8 = tag::STRING_REFERENCE as u8;
+    match index {
+        0..=23 => out.extend_from_slice(&[TAGGED, TAG, index as u8]),
+        24..=0xff => out.extend_from_slice(&[TAGGED, TAG, major::UNSIGNED << 5 | 24, index as u8]),
+        _ => {
+            out.extend_from_slice(&[TAGGED, TAG]);
+            head(out, major::UNSIGNED, index);
+        }
+    }
 }
 
 /// Number of bytes that [`head`] appends.
@@ -232,6 +253,7 @@ fn head_len(argument: u64) -> usize {
 }
 
 /// The first byte of an item and its argument in the shortest form.
+#[inline]
 fn head(out: &mut Vec<u8>, major: u8, argument: u64) {
     let major = major << 5;
     match argument {

@@ -7,8 +7,9 @@
 mod decode;
 mod encode;
 mod strings;
+mod typed;
 
-pub use decode::{DecodeError, decode};
+pub use decode::{DecodeError, decode, decode_shared};
 pub use encode::{Encoder, TooDeep};
 
 /// Most maps and lists inside each other that are written and read. A JSON document can bring a thousand; Logstash

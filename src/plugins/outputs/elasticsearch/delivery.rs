@@ -155,11 +155,8 @@ impl<'a> Work<'a> {
 
     /// Stores what is known to be dead although the batch is given back: a source that cannot replay would lose it.
     pub fn bury(&self) {
-        for (at, reason) in &self.dead {
-            if let Some(event) = self.batch.events.get(*at) {
-                let _ = self.output.dead_letters.send(event, reason);
-            }
-        }
+        let dead = self.dead.iter().filter_map(|(at, reason)| Some((*self.batch.events.get(*at)?, reason)));
+        let _ = self.output.dead_letters.send_all(&dead.collect::<Vec<_>>());
     }
 }
 
