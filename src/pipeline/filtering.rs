@@ -270,3 +270,72 @@ fn join(before: &Selection, arms: Vec<Selection>, known: usize) -> Selection {
     joined.extend(arms.into_iter().flatten());
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plugins::testing::filtered;
+
+    /// Runs of `if` on one field, as they are decided by one look-up.
+    const RUN: &str = r#"
+        if [t] == "a" { mutate { add_tag => "1" replace => { "t" => "c" } } }
+        if [t] == "b" { clone { clones => ["copy"] } }
+        if [t] == "a" { mutate { add_tag => "3" } }
+        if [t] == "c" { mutate { add_tag => "4" } }
+        if [t] == "b" { mutate { add_tag => "5" } }
+        if [t] == "c" { drop { } }"#;
+
+    /// The same, evaluated one by one: a condition that means the same but is no comparison with a text alone.
+    fn one_by_one(config: &str) -> String {
+        config.replace("if [t] ==", "if [t] and [t] ==")
+    }
+
+    #[test]
+    fn many_conditions_on_one_field_give_what_each_alone_gives() {
+        let events: Vec<String> = ["a", "b", "x", "b", "c", "a", "b"]
+            .iter()
+            .enumerate()
+            .map(|(n, t)| format!(r#"{{"n":{n},"t":"{t}"}}"#))
+            .chain([r#"{"n":7,"t":["b"]}"#.to_owned(), r#"{"n":8}"#.to_owned()])
+            .collect();
+        let events: Vec<&str> = events.iter().map(String::as_str).collect();
+        let together = filtered(&format!("filter {{ {RUN} }}"), &events);
+        assert_eq!(together, filtered(&format!("filter {{ {} }}", one_by_one(RUN)), &events));
+        // Two events of kind `b` and their copies, each behind the one it came from; `a` and `c` are gone.
+        let numbers: Vec<&str> = together.iter().filter_map(|json| json.get(5..6)).collect();
+        assert_eq!(numbers, ["1", "1", "2", "3", "3", "6", "6", "7", "8"]);
+    }
+
+    #[test]
+    fn an_event_that_changes_kind_on_the_way_keeps_its_place() {
+        let config = r#"filter {
+            if [t] == "late" { mutate { replace => { "t" => "end" } } }
+            if [t] == "x" { drop { } }
+            if [t] == "y" { drop { } }
+            if [t] == "end" { clone { clones => ["copy"] } }
+            if [t] == "end" { mutate { add_field => { "seen" => "%{n}" } } }
+        }"#;
+        let events = [r#"{"n":0,"t":"late"}"#, r#"{"n":1,"t":"end"}"#, r#"{"n":2,"t":"late"}"#];
+        let seen = filtered(config, &events);
+        let numbers: Vec<&str> = seen.iter().filter_map(|json| json.get(5..6)).collect();
+        assert_eq!(numbers, ["0", "0", "1", "1", "2", "2"]);
+        assert!(seen.iter().all(|json| json.contains("\"seen\"")), "{seen:?}");
+        assert_eq!(seen, filtered(&one_by_one(config), &events));
+    }
+
+    #[test]
+    fn a_chain_of_else_if_on_one_field_takes_the_first_that_is_true() {
+        let chain: String = ["a", "b", "a", "c", "d"]
+            .iter()
+            .enumerate()
+            .map(|(n, t)| {
+                let word = if n == 0 { "if" } else { "else if" };
+                format!(r#"{word} [t] == "{t}" {{ mutate {{ add_tag => "{n}" }} }} "#)
+            })
+            .chain([r#"else { mutate { add_tag => "other" } }"#.to_owned()])
+            .collect();
+        let events = [r#"{"t":"a"}"#, r#"{"t":"d"}"#, r#"{"t":1}"#, r#"{}"#];
+        let seen = filtered(&format!("filter {{ {chain} }}"), &events);
+        let tags: Vec<&str> = seen.iter().filter_map(|json| json.split("\"tags\":").nth(1)).collect();
+        assert_eq!(tags, [r#"["0"]}"#, r#"["4"]}"#, r#"["other"]}"#, r#"["other"]}"#]);
+    }
+}

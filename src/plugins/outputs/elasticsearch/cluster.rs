@@ -56,6 +56,15 @@ impl Cluster {
         }
     }
 
+    /// Looks at once at servers whose time to be looked at has come; for a sender that finds none alive, so that it
+    /// does not depend on which of two timers is first.
+    pub async fn look_again(&self) {
+        for host in self.pool.hosts().iter().filter(|host| host.is_dead_for(self.resurrect_delay)) {
+            // A refusal only counts before the start; it has been logged.
+            let _ = startup::check(&self.http, &self.pool, host, When::Later).await;
+        }
+    }
+
     /// What has to be known before the first document is sent, as soon as one server is alive.
     async fn prepare(&self) {
         if *self.ready.borrow() {

@@ -1,7 +1,9 @@
 //! The servers of one output: which of them are alive, and which one gets the next request.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::endpoint::Endpoint;
@@ -11,6 +13,8 @@ pub(super) struct Host {
     /// Where it is.
     pub endpoint: Endpoint,
     alive: AtomicBool,
+    /// When it was last taken out.
+    dead_since: Mutex<Option<Instant>>,
     busy: AtomicUsize,
     /// Requests that may run at once.
     pub permits: Semaphore,
@@ -20,6 +24,11 @@ impl Host {
     /// Whether it gets requests.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
+    }
+
+    /// Whether it was taken out so long ago.
+    pub fn is_dead_for(&self, delay: Duration) -> bool {
+        !self.is_alive() && self.dead_since.lock().is_some_and(|since| since.elapsed() >= delay)
     }
 }
 
@@ -53,6 +62,7 @@ impl Pool {
         let host = |endpoint| Host {
             endpoint,
             alive: AtomicBool::new(false),
+            dead_since: Mutex::new(None),
             busy: AtomicUsize::new(0),
             permits: Semaphore::new(requests_per_host),
         };
@@ -82,6 +92,7 @@ impl Pool {
 
     /// Takes a server out until it answers again.
     pub fn mark_dead(&self, host: &Host, why: &str) {
+        *host.dead_since.lock() = Some(Instant::now());
         if host.alive.swap(false, Ordering::AcqRel) {
             tracing::warn!(target: super::LOG, url = host.endpoint.label.as_str(), error = why,
                 "Marking url as dead. Last error: {why}");

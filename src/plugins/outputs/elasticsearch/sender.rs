@@ -135,7 +135,12 @@ impl Sender {
     }
 
     async fn request(&self, bytes: &[u8], part: &[Action]) -> Result<Outcome, Failure> {
-        let host = self.cluster.pool.lend().ok_or(Failure::NoHost)?;
+        let mut host = self.cluster.pool.lend();
+        if host.is_none() {
+            self.cluster.look_again().await;
+            host = self.cluster.pool.lend();
+        }
+        let host = host.ok_or(Failure::NoHost)?;
         let with_ids = part.iter().any(|action| action.id.is_some());
         let endpoint = &host.endpoint;
         let url = if with_ids { &endpoint.bulk_with_ids } else { &endpoint.bulk };
