@@ -76,11 +76,6 @@ impl PluginMetrics {
         self.named.write().entry(path).or_default().clone()
     }
 
-    /// As [`PluginMetrics::counter`], but one that does not show unless `shown`.
-    pub fn counter_if(&self, shown: bool, path: &str) -> Arc<Counter> {
-        if shown { self.counter(path) } else { Arc::default() }
-    }
-
     /// The plugin's own counters with their paths, sorted by path.
     pub fn named(&self) -> Vec<(Vec<String>, u64)> {
         self.named.read().iter().map(|(path, counter)| (path.clone(), counter.get())).collect()

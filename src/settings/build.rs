@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::kind::{self, Value};
+use super::kind::Value;
 use super::pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
@@ -12,7 +12,7 @@ use super::reader::{self, Reader};
 use super::secret::Secret;
 use super::values::Values;
 use crate::config::diagnostic::Diagnostic;
-use crate::dead_letter::{LoopGuard, StoragePolicy};
+use crate::dead_letter::{LoopGuard, StoragePolicy, parse_retain_age};
 use crate::event::EscapeStyle;
 
 /// The settings of the process.
@@ -233,7 +233,7 @@ fn dead_letter_queue(
     let flush_interval = within("dead_letter_queue.flush_interval", Duration::MAX);
     let flush_check_interval = within("dead_letter_queue.flush_check_interval", flush_interval);
     let retain_age = values.text("dead_letter_queue.retain.age");
-    if let Some(text) = retain_age.as_deref().filter(|text| kind::age(text).is_none()) {
+    if let Some(text) = retain_age.as_deref().filter(|text| parse_retain_age(text).is_err()) {
         let message = format!(
             "`dead_letter_queue.retain.age` cannot be `{text}`: it must be a number and one of d, h, m, s, such as 5d"
         );
@@ -248,7 +248,7 @@ fn dead_letter_queue(
             "drop_older" => StoragePolicy::DropOlder,
             _ => StoragePolicy::DropNewer,
         },
-        retain_age: retain_age.as_deref().and_then(kind::age),
+        retain_age: retain_age.as_deref().and_then(|text| parse_retain_age(text).ok()),
         loop_guard: match values.word("dead_letter_queue.loop_guard") {
             "skip" => LoopGuard::Skip,
             _ => LoopGuard::Requeue,

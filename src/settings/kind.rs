@@ -231,19 +231,10 @@ fn ports(text: &str) -> Option<(u16, u16)> {
     }
 }
 
-/// The age of `dead_letter_queue.retain.age`: digits, blanks if wanted, one unit of `d h m s`.
-pub fn age(text: &str) -> Option<Duration> {
-    let unit = text.chars().last().filter(|c| matches!(c, 'd' | 'h' | 'm' | 's'))?;
-    let digits = text.strip_suffix(unit)?.trim_end_matches(' ');
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    span(&format!("{digits}{unit}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dead_letter::parse_retain_age;
 
     fn yaml(text: &str) -> Raw {
         Raw::Scalar { text: text.into(), plain: true }
@@ -329,10 +320,10 @@ mod tests {
     #[test]
     fn ages_have_one_unit() {
         for (text, seconds) in [("5d", 432_000), ("3h", 10_800), ("2m", 120), ("10s", 10), ("5 d", 432_000)] {
-            assert_eq!(age(text), Some(Duration::from_secs(seconds)), "{text}");
+            assert_eq!(parse_retain_age(text).ok(), Some(Duration::from_secs(seconds)), "{text}");
         }
         for text in ["5", "1w", "1d12h", "1.5d", "", "d", " 5d", "-1d", "99999999999999999999d"] {
-            assert_eq!(age(text), None, "{text}");
+            assert_eq!(parse_retain_age(text).ok(), None, "{text}");
         }
     }
 }

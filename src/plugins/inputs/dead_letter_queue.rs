@@ -29,9 +29,8 @@ struct DeadLetterQueue {
     commit: CommitOptions,
     start: Option<Timestamp>,
     exit_after_read: bool,
-    cleaned_segments: Arc<Counter>,
-    cleaned_events: Arc<Counter>,
-    clean_consumed: bool,
+    /// Deleted segments and the entries in them, for a reader that deletes.
+    cleaned: Option<[Arc<Counter>; 2]>,
     committer: Option<Committer>,
     progress: Progress<Position>,
 }
@@ -77,9 +76,9 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
         directory,
         start,
         exit_after_read,
-        cleaned_segments: context.metrics.counter_if(clean_consumed, &format!("{pipeline_id}.cleaned_segments")),
-        cleaned_events: context.metrics.counter_if(clean_consumed, &format!("{pipeline_id}.cleaned_events")),
-        clean_consumed,
+        cleaned: clean_consumed.then(|| {
+            ["cleaned_segments", "cleaned_events"].map(|name| context.metrics.counter_at([pipeline_id.as_str(), name]))
+        }),
         committer: None,
         progress: Progress::new(),
     })
@@ -151,10 +150,10 @@ impl DeadLetterQueue {
         if let Err(error) = moved.and_then(|()| committer.tick()) {
             tracing::warn!(target: "logstash.inputs.deadletterqueue", "the position could not be saved: {error}");
         }
-        if self.clean_consumed {
+        if let Some([segments, events]) = &self.cleaned {
             let now = committer.cleaned();
-            self.cleaned_segments.add(now.segments - before.segments);
-            self.cleaned_events.add(now.events - before.events);
+            segments.add(now.segments - before.segments);
+            events.add(now.events - before.events);
         }
     }
 }
