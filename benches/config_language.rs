@@ -11,7 +11,7 @@ use spillway::event::json::{Numbers, Reader};
 use spillway::event::{EscapeStyle, Event, Template, Text, Value};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: spillway::Allocator = spillway::Allocator;
 
 const DOCUMENT: &str = r#"{"@timestamp":"2026-02-01T10:20:30.123Z","level":"INFO","message":"connection to upstream closed after 12 retries","service":{"name":"checkout","version":"2.14.3"},"http":{"method":"GET","path":"/api/v2/orders/81723/items","status":200,"duration_ms":12.75},"tags":["prod","eu-west-1"]}"#;
 

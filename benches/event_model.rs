@@ -18,7 +18,7 @@ use spillway::event::json::{Numbers, Reader};
 use spillway::event::{EscapeStyle, Event, FieldRef, Text, Value};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: spillway::Allocator = spillway::Allocator;
 
 const DOCUMENT: &str = r#"{"ts":"2026-02-01T00:00:00.000Z","level":"INFO","message":"connection to upstream closed after 12 retries","service":{"name":"checkout","version":"2.14.3","instance":"checkout-7f9c6d5b8-x2kqv"},"http":{"method":"GET","path":"/api/v2/orders/81723/items","status":"200","duration_ms":"12.75","client":{"ip":"192.0.2.17","port":51234,"agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"}},"trace":{"id":"4bf92f3577b34da6a3ce929d0e0e4736","span":"00f067aa0ba902b7","sampled":true},"tags":["prod","eu-west-1"],"debug":{"thread":"worker-12","gc":{"pause":3,"gen":1},"notes":null},"amount":717.25}"#;
 

@@ -7,6 +7,8 @@
 // Data from outside must never bring the process down.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented)]
 
+pub mod acknowledgement;
+mod allocator;
 pub mod cli;
 pub mod config;
 pub mod dead_letter;
@@ -21,3 +23,5 @@ pub mod regexp;
 pub mod settings;
 pub mod testing;
 pub mod version;
+
+pub use allocator::Allocator;

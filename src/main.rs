@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Memory comes from mimalloc: many small texts are made in one thread and freed in another.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: spillway::Allocator = spillway::Allocator;
 
 fn main() -> ExitCode {
     ExitCode::from(spillway::cli::main(std::env::args_os().skip(1)))

@@ -2,37 +2,16 @@
 //! the folders that they name, and must print what stands below them. Log lines do not count; `...` stands for the
 //! rest of an output.
 
+#[path = "support/console.rs"]
+mod console;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Command;
+
+use console::{Shown, output, shown};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-struct Shown {
-    command: String,
-    output: Vec<String>,
-}
-
-/// The commands of all `console` blocks: `$ ` starts one, `> ` continues it.
-fn shown(text: &str) -> Vec<Shown> {
-    let mut all: Vec<Shown> = Vec::new();
-    let mut inside = false;
-    for line in text.lines() {
-        match (inside, line) {
-            (false, "```console") => inside = true,
-            (true, "```") => inside = false,
-            (false, _) => {}
-            (true, line) => match (line.strip_prefix("$ "), line.strip_prefix("> "), all.last_mut()) {
-                (Some(command), _, _) => all.push(Shown { command: command.to_owned(), output: Vec::new() }),
-                (None, Some(more), Some(last)) if last.output.is_empty() => last.command += &format!("\n{more}"),
-                (None, _, Some(last)) => last.output.push(line.to_owned()),
-                (None, _, None) => panic!("output without a command: {line}"),
-            },
-        }
-    }
-    all
-}
 
 /// A directory with what a checkout has, and a `bin` with `spillway` in it.
 fn checkout() -> tempfile::TempDir {
@@ -68,30 +47,11 @@ fn is_kept_state(path: &Path) -> bool {
     below_data.is_some_and(|path| path.components().count() > 1 && !path.ends_with(".gitkeep"))
 }
 
-/// What a command prints on both streams, without log lines. Times are no promise.
-fn output(command: &str, directory: &Path) -> Vec<String> {
-    let path = format!("{}:{}", directory.join("bin").display(), std::env::var("PATH").unwrap());
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("{{ {command}\n}} 2>&1")).env("PATH", path).current_dir(directory);
-    let printed = String::from_utf8(shell.output().unwrap().stdout).unwrap();
-    printed.lines().filter(|line| !is_log_line(line)).map(without_time).collect()
-}
-
-fn is_log_line(line: &str) -> bool {
-    line.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains("]["))
-}
-
-fn without_time(line: &str) -> String {
-    let Some(rest) = line.strip_suffix(" ms") else { return line.to_owned() };
-    rest.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned() + "0 ms"
-}
-
 fn check(file: &str) {
     let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap();
     let place = checkout();
-    for Shown { command, output: promised } in shown(&text) {
-        let mut printed = output(&command, place.path());
-        let mut promised: Vec<String> = promised.iter().map(|line| without_time(line)).collect();
+    for Shown { command, output: mut promised } in shown(&text) {
+        let mut printed = output(&command, place.path(), &place.path().join("bin"));
         if promised.last().is_some_and(|line| line == "...") {
             promised.pop();
             printed.truncate(promised.len());
@@ -121,7 +81,8 @@ fn the_page_on_differences_is_true() {
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    let pages = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let inside = |folder: &str| fs::read_dir(Path::new(ROOT).join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let pages = inside("docs").chain(inside("docs/plugins")).filter(|path| path.extension().is_some_and(|e| e == "md"));
     for page in pages.chain([Path::new(ROOT).join("README.md")]) {
         let text = fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

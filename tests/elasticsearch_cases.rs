@@ -30,6 +30,10 @@ const LATER: &[(&str, &str)] = &[
     ("es-out.start-401", "the default index"),
     ("es-out.start-403", "the default index"),
     ("es-out.start-not-elasticsearch", "never: OpenSearch is accepted, see elasticsearch_servers.rs"),
+    (
+        "es-out.second-subrequest-fails-all-resent",
+        "never: what was accepted is not sent again, see elasticsearch_delivery.rs",
+    ),
     ("es-out.serverless-header", "index templates"),
     ("es-out.cfg-version-external-alone", "versions"),
     ("es-out.cfg-datastream-ambiguous", "data streams"),

@@ -101,6 +101,29 @@ fn an_accepted_event_is_never_sent_again() {
     assert_eq!(output.count("documents.successes"), 1000);
 }
 
+/// Two documents of 9 MB fit into one request, so that these five take three.
+#[test]
+fn a_failed_request_of_a_large_batch_does_not_send_the_accepted_ones_again() {
+    let server = scripted(vec![
+        |request| {
+            let refused = [bulk::item(201, "", ""), bulk::item(429, "es_rejected_execution_exception", "full")];
+            bulk::sorted(request, &refused)
+        },
+        |_| Reply::status(503),
+        |_| Reply::status(429),
+        bulk::accepted,
+        |_| Reply::status(502),
+    ]);
+    let output = Direct::start(&options(&server, ""), true);
+    let pad = "x".repeat(9_000_000);
+    let events: Vec<Json> = (0..5).map(|n| json!({ "id": format!("{n:03}"), "pad": pad })).collect();
+    assert!(output.dead(&events).is_empty());
+    let (middle, last) = (vec![json!("002"), json!("003")], vec![json!("004")]);
+    let sent = [vec![json!("000"), json!("001")], middle.clone(), middle.clone(), middle, last.clone(), last];
+    assert_eq!(ids(&server)[..6], sent);
+    assert_eq!(ids(&server)[6..], [vec![json!("001")]], "then the one that was refused");
+}
+
 #[test]
 fn storms_of_429_and_503_end_with_every_document_stored_once() {
     let accepted = Accepted::default();

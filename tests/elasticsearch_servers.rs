@@ -3,14 +3,16 @@
 //! them nothing is tested.
 
 mod elasticsearch_support;
+#[path = "support/search_node.rs"]
+mod search_node;
 
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
 use elasticsearch_support::direct::Direct;
 use elasticsearch_support::program::Program;
+use search_node::Node;
 
 const QUICK: &str = "retry_initial_interval => 0.2 retry_max_interval => 0.5 resurrect_delay => 0.2";
 
@@ -25,51 +27,12 @@ fn on_each_server(test: impl Fn(&Node)) {
     }
 }
 
-struct Node {
-    url: String,
+fn writing_to(node: &Node, index: &str, more: &str) -> Direct {
+    Direct::start(&format!("hosts => [\"{}\"] index => \"{index}\" {QUICK} {more}", node.url), true)
 }
 
-impl Node {
-    fn call(&self, method: &str, path: &str, body: Option<&Json>) -> Json {
-        let mut curl = Command::new("curl");
-        curl.args(["-s", "-X", method, "-H", "Content-Type: application/json"]).arg(format!("{}{path}", self.url));
-        if let Some(body) = body {
-            curl.args(["-d", &body.to_string()]);
-        }
-        let output = curl.output().expect("curl is installed");
-        serde_json::from_slice(&output.stdout).unwrap_or_default()
-    }
-
-    /// A fresh index with these fields.
-    fn index(&self, name: &str, properties: &Json) {
-        self.call("DELETE", &format!("/{name}"), None);
-        let body = json!({ "mappings": { "properties": properties }, "settings": { "number_of_replicas": 0 } });
-        let made = self.call("PUT", &format!("/{name}"), Some(&body));
-        assert_eq!(made["acknowledged"], true, "{made}");
-    }
-
-    /// The documents of an index by id.
-    fn documents(&self, index: &str) -> Vec<(String, Json)> {
-        self.call("POST", &format!("/{index}/_refresh"), None);
-        let found = self.call("GET", &format!("/{index}/_search?size=1000"), None);
-        let hits = found["hits"]["hits"].as_array().unwrap_or_else(|| panic!("{found}")).iter();
-        let mut documents: Vec<(String, Json)> =
-            hits.map(|hit| (hit["_id"].as_str().unwrap().to_owned(), hit["_source"].clone())).collect();
-        documents.sort_by(|a, b| a.0.cmp(&b.0));
-        documents
-    }
-
-    fn ids(&self, index: &str) -> Vec<String> {
-        self.documents(index).into_iter().map(|(id, _)| id).collect()
-    }
-
-    fn output(&self, index: &str, more: &str) -> Direct {
-        Direct::start(&format!("hosts => [\"{}\"] index => \"{index}\" {QUICK} {more}", self.url), true)
-    }
-
-    fn has_ingest_processors(&self) -> bool {
-        self.call("GET", "/", None)["version"]["distribution"] == "opensearch"
-    }
+fn has_ingest_processors(node: &Node) -> bool {
+    node.call("GET", "/", None)["version"]["distribution"] == "opensearch"
 }
 
 fn places(dead: &[(usize, String)]) -> Vec<usize> {
@@ -79,8 +42,8 @@ fn places(dead: &[(usize, String)]) -> Vec<usize> {
 #[test]
 fn a_field_of_the_wrong_type_is_dead_and_the_others_are_stored() {
     on_each_server(|node| {
-        node.index("ports", &json!({ "port": { "type": "integer" } }));
-        let output = node.output("ports", "document_id => \"%{id}\"");
+        node.index("ports");
+        let output = writing_to(node, "ports", "document_id => \"%{id}\"");
         let dead = output.dead(&[
             json!({ "id": "1", "port": 80 }),
             json!({ "id": "2", "port": "unknown" }),
@@ -98,12 +61,12 @@ fn a_field_of_the_wrong_type_is_dead_and_the_others_are_stored() {
 #[test]
 fn creating_what_exists_is_a_conflict_and_dropped() {
     on_each_server(|node| {
-        node.index("once", &json!({}));
-        let output = node.output("once", "document_id => \"%{id}\" action => \"create\"");
+        node.index_of("once", &json!({}));
+        let output = writing_to(node, "once", "document_id => \"%{id}\" action => \"create\"");
         assert!(output.dead(&[json!({ "id": "1", "n": 1 })]).is_empty());
         assert!(output.dead(&[json!({ "id": "1", "n": 2 }), json!({ "id": "2", "n": 2 })]).is_empty());
         let documents = node.documents("once");
-        assert_eq!(documents.iter().map(|(_, d)| d["n"].clone()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(documents.iter().map(|d| d.source["n"].clone()).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(output.count("documents.non_retryable_failures"), 1);
         assert_eq!(output.count("documents.successes"), 2);
     });
@@ -112,10 +75,10 @@ fn creating_what_exists_is_a_conflict_and_dropped() {
 #[test]
 fn a_closed_index_and_a_missing_pipeline_are_dead() {
     on_each_server(|node| {
-        node.index("shut", &json!({}));
-        node.index("open", &json!({}));
+        node.index_of("shut", &json!({}));
+        node.index_of("open", &json!({}));
         node.call("POST", "/shut/_close", None);
-        let output = node.output("%{to}", "pipeline => \"%{[@metadata][pipeline]}\"");
+        let output = writing_to(node, "%{to}", "pipeline => \"%{[@metadata][pipeline]}\"");
         let dead = output.dead(&[
             json!({ "to": "shut", "@metadata": { "pipeline": "" } }),
             json!({ "to": "open", "@metadata": { "pipeline": "" } }),
@@ -137,9 +100,9 @@ fn a_closed_index_and_a_missing_pipeline_are_dead() {
 #[test]
 fn deletes_and_updates_of_what_is_not_there() {
     on_each_server(|node| {
-        node.index("changes", &json!({ "port": { "type": "integer" } }));
+        node.index("changes");
         let options = "document_id => \"%{id}\" action => \"%{[@metadata][do]}\" doc_as_upsert => false";
-        let output = node.output("changes", options);
+        let output = writing_to(node, "changes", options);
         let event =
             |action: &str, id: &str, port: Json| json!({ "id": id, "port": port, "@metadata": { "do": action } });
         let events = [
@@ -157,8 +120,8 @@ fn deletes_and_updates_of_what_is_not_there() {
         assert!(dead[0].1.contains("status: 404") && dead[0].1.contains("document_missing_exception"), "{}", dead[0].1);
         let documents = node.documents("changes");
         assert_eq!(documents.len(), 1);
-        assert_eq!(documents[0].1["port"], 2);
-        let upsert = node.output("changes", "document_id => \"%{id}\" action => \"update\" doc_as_upsert => true");
+        assert_eq!(documents[0].source["port"], 2);
+        let upsert = writing_to(node, "changes", "document_id => \"%{id}\" action => \"update\" doc_as_upsert => true");
         assert!(upsert.dead(&[json!({ "id": "4", "port": 4 })]).is_empty());
         assert_eq!(node.ids("changes"), ["1", "4"]);
     });
@@ -167,10 +130,10 @@ fn deletes_and_updates_of_what_is_not_there() {
 #[test]
 fn a_write_block_is_waited_out() {
     on_each_server(|node| {
-        node.index("blocked", &json!({}));
+        node.index_of("blocked", &json!({}));
         let block = |on: bool| node.call("PUT", "/blocked/_settings", Some(&json!({ "index.blocks.write": on })));
         block(true);
-        let output = node.output("blocked", "document_id => \"%{id}\"");
+        let output = writing_to(node, "blocked", "document_id => \"%{id}\"");
         std::thread::scope(|scope| {
             let writing = scope.spawn(|| output.dead(&[json!({ "id": "1" }), json!({ "id": "2" })]));
             let waits = || output.count("documents.retryable_failures") >= 2;
@@ -185,8 +148,8 @@ fn a_write_block_is_waited_out() {
 #[test]
 fn a_poisoned_action_is_found_among_many() {
     on_each_server(|node| {
-        node.index("poison", &json!({}));
-        let output = node.output("poison", "document_id => \"%{id}\"");
+        node.index_of("poison", &json!({}));
+        let output = writing_to(node, "poison", "document_id => \"%{id}\"");
         let mut events: Vec<Json> = (0..40).map(|n| json!({ "id": format!("{n:02}") })).collect();
         events[17]["id"] = json!("x".repeat(600));
         let dead = output.dead(&events);
@@ -202,10 +165,10 @@ fn a_poisoned_action_is_found_among_many() {
 #[test]
 fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
     on_each_server(|node| {
-        if !node.has_ingest_processors() {
+        if !has_ingest_processors(node) {
             return println!("skipped: the server has no ingest processors");
         }
-        node.index("ingested", &json!({ "port": { "type": "integer" } }));
+        node.index("ingested");
         let processors = json!({ "processors": [
             { "drop": { "if": "ctx.op == 'drop'" } },
             { "fail": { "if": "ctx.op == 'fail'", "message": "as asked" } },
@@ -222,7 +185,7 @@ fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
         // A failing processor is status 500.
         let options = "pipeline => \"moody\" dlq_custom_codes => [500]";
         for id in ["document_id => \"%{id}\"", ""] {
-            let dead = node.output("ingested", &format!("{options} {id}")).dead(&events);
+            let dead = writing_to(node, "ingested", &format!("{options} {id}")).dead(&events);
             assert_eq!(places(&dead), [2, 3], "{id}");
             assert!(dead[0].1.contains("as asked"), "{}", dead[0].1);
             assert!(dead[1].1.contains("failed to parse field"), "{}", dead[1].1);
@@ -230,7 +193,7 @@ fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
         assert_eq!(node.documents("ingested").len(), 4);
         // A pipeline of the index: no ids are sent, so the reply does not tell which one failed; from then on it does.
         node.call("PUT", "/ingested/_settings", Some(&json!({ "index.default_pipeline": "moody" })));
-        let output = node.output("ingested", "dlq_custom_codes => [500]");
+        let output = writing_to(node, "ingested", "dlq_custom_codes => [500]");
         let dead = output.dead(&events);
         assert!(places(&dead).contains(&2) && places(&dead).contains(&3), "{dead:?}");
         assert!(dead.iter().any(|(_, reason)| reason.contains("ambiguous reply")));
@@ -241,7 +204,7 @@ fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
 #[test]
 fn the_program_writes_and_dead_letters() {
     on_each_server(|node| {
-        node.index("whole", &json!({ "port": { "type": "integer" } }));
+        node.index("whole");
         let output = format!(
             "output {{ elasticsearch {{ id => \"out\" hosts => [\"{}\"] index => \"whole\" document_id => \"%{{id}}\" }} }}",
             node.url

@@ -125,3 +125,21 @@ fn a_condition_that_cannot_be_evaluated_costs_one_event() {
     assert_eq!(letters[0].plugin_type.as_str(), "if-statement");
     assert!(fs::exists(place.join("data/dead_letter_queue/other")).unwrap());
 }
+
+/// Writes to `/dev/full` fail like those to a full disk.
+#[test]
+fn log_lines_from_the_background_of_an_output_name_their_pipeline() {
+    let full = "input { stdin {} } output { file { id => out path => \"/dev/full\" flush_interval => 1 \
+                codec => line { format => \"%{message}\" } } }";
+    let place = Place::new()
+        .file("cfg/logstash.yml", "path.data: data\n")
+        .file("cfg/pipelines.yml", "- { pipeline.id: mine, path.config: a.conf }\n")
+        .file("a.conf", full);
+    let mut process = Process::running(place.command(RUN));
+    process.feed("x\n");
+    process.until_err("cannot write /dev/full");
+    let err = process.err();
+    let line = err.lines().find(|line| line.contains("cannot write /dev/full")).unwrap();
+    assert!(line.contains("[mine][out]"), "{line}");
+    process.kill();
+}

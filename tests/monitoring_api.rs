@@ -3,11 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod monitoring_support;
+#[path = "support/process.rs"]
+mod process;
+mod program;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use monitoring_support::{Service, empty_node, main_pipeline, replay_pipeline, two_pipelines};
+use process::Process;
+use program::Place;
 use serde_json::{Value, json};
 use spillway::metrics::{Defaults, Identity, Node, PipelineState, ReloadError};
 use spillway::monitoring::Server;
@@ -142,6 +147,40 @@ fn plugins_show_their_events_and_their_own_counters() {
     assert_eq!(plugins["inputs"][0]["main.parked"], json!({ "cleaned_segments": 7 }));
     assert_eq!(plugins["outputs"][0]["bulk_requests"], json!({ "successes": 1, "responses": { "200": 1 } }));
     assert_eq!(plugins["filters"], json!([]));
+}
+
+/// What node stats say of the plugins of a pipeline whose filter `a` has `enable_metric => false`.
+fn plugins_of_a_run(settings: &str) -> (Value, Value) {
+    let config = "input { stdin { id => \"in\" } } filter { mutate { id => \"a\" enable_metric => false } mutate { id => \"b\" } } \
+                  output { null { id => \"out\" } }";
+    let place = Place::new()
+        .file("cfg/logstash.yml", &format!("path.data: data\n{settings}"))
+        .file("cfg/pipelines.yml", "- { pipeline.id: main, path.config: a.conf }\n")
+        .file("a.conf", config);
+    let mut process = Process::running(place.command("--path.settings cfg"));
+    process.feed("x\n");
+    process.until("the event", || (process.stats("main")["events"]["out"] == 1).then_some(()));
+    let stats = process.get("/_node/stats/pipelines/main?vertices=true")["pipelines"]["main"].clone();
+    process.stop();
+    (stats["plugins"].clone(), stats["vertices"].clone())
+}
+
+#[test]
+fn a_plugin_with_enable_metric_false_shows_who_it_is_and_no_counters() {
+    let (plugins, vertices) = plugins_of_a_run("");
+    assert_eq!(plugins["filters"][0], json!({ "id": "a", "name": "mutate" }));
+    assert_eq!(plugins["filters"][1]["events"]["in"], 1);
+    assert_eq!(members(&vertices[1]), ["id", "pipeline_ephemeral_id"]);
+    assert_eq!(vertices[2]["events_in"], 1);
+}
+
+#[test]
+fn no_plugin_shows_counters_with_metric_collect_false() {
+    let (plugins, vertices) = plugins_of_a_run("metric.collect: false\n");
+    for plugin in [&plugins["inputs"][0], &plugins["filters"][1], &plugins["outputs"][0]] {
+        assert_eq!(members(plugin), ["id", "name"]);
+    }
+    assert!(vertices.as_array().unwrap().iter().all(|vertex| members(vertex) == ["id", "pipeline_ephemeral_id"]));
 }
 
 #[test]

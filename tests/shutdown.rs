@@ -6,9 +6,12 @@ mod program;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
+use std::time::Duration;
 
 use process::{Process, dead_letters, lines};
 use program::Place;
+use rustix::process::Signal;
 
 const FLAGS: &str = "--path.data data -S pipeline.ecs_compatibility=disabled -S log.rate_limit=0s";
 const SLOW: &str = "filter { sleep { time => \"0.004\" } }";
@@ -162,16 +165,33 @@ fn a_stopped_replay_goes_on_without_a_repetition() {
     assert_eq!(delivered, (0..QUEUED).collect::<Vec<_>>());
 }
 
+/// A pipe that nobody reads cannot be opened for writing: the output never ends.
 #[test]
 fn a_second_interrupt_ends_it_at_once() {
-    let config = "input { generator {} } filter { sleep { time => \"600\" } } output { null {} }";
-    let place = Place::new().file("main.conf", config);
-    let process = Process::running(place.command(&format!("-f main.conf -w 1 {FLAGS}")));
-    process.signal(rustix::process::Signal::INT);
+    let place = Place::new().file("main.conf", "input { generator {} } output { file { path => \"pipe\" } }");
+    assert!(Command::new("mkfifo").arg(place.join("pipe")).status().unwrap().success());
+    let mut process = Process::running(place.command(&format!("-f main.conf -w 1 {FLAGS}")));
+    process.signal(Signal::INT);
     process.until_err("SIGINT received. Shutting down.");
-    process.signal(rustix::process::Signal::INT);
+    // One that comes at once is the same one.
+    while !process.has_ended() {
+        std::thread::sleep(Duration::from_millis(100));
+        process.signal(Signal::INT);
+    }
     process.end().fails_with(1, &["SIGINT received. Terminating immediately.."]);
     // What it held of the data directory does not block the next run.
     assert_eq!(place.run(&format!("-e input{{stdin{{}}}}output{{null{{}}}} {FLAGS}")).code, 0);
     assert!(!fs::exists(place.join("data/.lock")).unwrap());
+}
+
+#[test]
+fn an_interrupt_that_a_terminal_and_a_parent_both_deliver_is_one() {
+    let place = Place::new().file("main.conf", "input { heartbeat { interval => 600 } } output { null {} }");
+    let process = Process::running(place.command(&format!("-f main.conf {FLAGS}")));
+    for _ in 0..5 {
+        process.signal(Signal::INT);
+    }
+    let said = process.end();
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(!said.err.contains("Terminating immediately"), "{}", said.err);
 }

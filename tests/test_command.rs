@@ -165,18 +165,18 @@ fn inputs_and_outputs_never_open_anything() {
 
 #[test]
 fn what_cannot_be_run_is_told() {
-    let place = place("- {case: a, config: 'filter { }', events: [], steps: []}\n")
+    let place = place("- {case: a, config: 'filter { }', events: [], files: {}}\n")
         .file("tests/bad.yaml", "- case: [\n")
-        .file("t.json", "{\"testcases\": []}");
+        .file("t.json", "{\"testcases\": 1}");
     let said = place.run("test tests/web.yml");
     assert_eq!(said.code, 0);
-    assert!(said.out.contains("SKIP a  tests/web.yml:1\n     `steps` is not supported yet\n"), "{}", said.out);
+    assert!(said.out.contains("SKIP a  tests/web.yml:1\n     `files` is not supported yet\n"), "{}", said.out);
     assert!(said.out.contains("0 passed, 0 failed, 1 skipped"));
     for (arguments, part) in [
         ("test tests/bad.yaml", "tests/bad.yaml:2: is no YAML"),
         ("test nowhere.yml", "nowhere.yml: cannot be read"),
-        ("test t.json", "logstash-filter-verifier"),
-        ("test --watch", "--watch is not in this version yet"),
+        ("test t.json", "t.json:1: `testcases` must be a list"),
+        ("test tests/web.yml --update", "--yes"),
         ("test --fliter x", "did you mean `--filter`"),
     ] {
         let said = place.run(arguments);

@@ -1,18 +1,18 @@
 //! The exercises of the dead letter queue tutorial, and `examples/elasticsearch`, on a real server:
 //! `SPILLWAY_OPENSEARCH=http://127.0.0.1:19200 cargo test --test tutorial`, after `tests/services/opensearch.sh start`.
 
-#[path = "support/opensearch.rs"]
-mod opensearch;
 #[path = "support/process.rs"]
 mod process;
 mod program;
+#[path = "support/search_node.rs"]
+mod search_node;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use opensearch::Node;
 use process::{DeadLetter, Process, dead_letters, queue_bytes};
 use program::Place;
+use search_node::Node;
 use serde_json::json;
 
 const SETTINGS: &str = "path.data: data

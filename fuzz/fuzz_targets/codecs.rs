@@ -9,11 +9,17 @@ use spillway::config::{Language, Origin, Variables};
 use spillway::event::Event;
 use spillway::plugins::{Context, Decoders, Options};
 
-const CODECS: [&str; 4] = [
+const CODECS: [&str; 10] = [
     "line",
     r#"line { delimiter => "ab" charset => "ISO-8859-1" }"#,
     "json_lines",
     r#"json_lines { target => "doc" }"#,
+    r#"multiline { pattern => "^\s" what => "previous" max_lines => 3 }"#,
+    r#"multiline { pattern => "\\$" what => "next" max_bytes => 20 charset => "ISO-8859-1" }"#,
+    "cef",
+    r#"cef { ecs_compatibility => "disabled" delimiter => "ab" raw_data_field => "raw" default_timezone => "UTC" }"#,
+    "csv",
+    r#"csv { autodetect_column_names => true separator => "ab" convert => { "x" => "integer" "y" => "date_time" } }"#,
 ];
 
 fuzz_target!(|input: &[u8]| {
@@ -29,12 +35,14 @@ fuzz_target!(|input: &[u8]| {
 
 /// The events that a stream is decoded to, without their time.
 fn decoded(decoders: &Decoders, bytes: &[u8], piece: usize) -> Vec<String> {
-    let mut decoder = decoders.create();
+    let mut decoder = decoders.for_byte_stream();
     let mut events: Vec<Event> = Vec::new();
     for chunk in bytes.chunks(piece.max(1)) {
         decoder.decode(chunk.to_vec().into(), &mut events);
     }
+    assert!(decoder.held() <= bytes.len());
     decoder.flush(&mut events);
+    assert_eq!(decoder.held(), 0);
     let without_time = |mut event: Event| {
         event.fields_mut().remove("@timestamp");
         event.to_json()

@@ -5,8 +5,8 @@
 
 use std::ffi::OsString;
 
+use crate::config::{did_you_mean, nearest};
 use crate::settings::kind::{Kind, Raw, Value};
-use crate::settings::suggest;
 use crate::settings::table::{self, Setting};
 use crate::settings::values::{Origin, Values};
 
@@ -171,7 +171,7 @@ impl Parser<'_> {
         };
         let Some(setting) = table::find(name.trim()) else {
             let near = table::renamed(name).map(str::to_owned);
-            let near = near.or_else(|| suggest::question(&suggest::nearest(name, table::all().map(|s| s.name))));
+            let near = near.or_else(|| did_you_mean(&table::nearest(name)));
             return Err(UsageError::UnknownSetting { flag: flag.to_owned(), name: name.to_owned(), near });
         };
         if value.is_empty() {
@@ -237,7 +237,7 @@ fn read(setting: &'static Setting, flag: &str, value: &str) -> Result<Value, Usa
 fn unknown_flag(flag: &str) -> UsageError {
     let known = table::all().flat_map(|s| s.flags.iter().copied()).chain(OTHERS.iter().copied());
     let long: Vec<&str> = known.filter(|known| known.len() > 2).collect();
-    let near = suggest::question(&suggest::nearest(flag, long.iter().copied()));
+    let near = did_you_mean(&nearest(flag, long.iter().copied()));
     let near = near.or_else(|| {
         table::find(flag.trim_start_matches('-'))
             .map(|s| format!("the setting {0} has no flag, write -S {0}=VALUE", s.name))

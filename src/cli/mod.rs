@@ -5,17 +5,21 @@
 
 mod check;
 mod crash;
+mod dedupe;
 mod flags;
+mod grok;
 mod help;
 mod pipelines;
+mod plugin;
 mod report;
 mod run;
+mod sample;
 mod test;
 
 use std::ffi::OsString;
 use std::io::Write;
 
-use crate::settings::suggest;
+use crate::config::{did_you_mean, nearest};
 use flags::{Action, Invocation, UsageError};
 
 /// Done, and nothing wrong.
@@ -49,6 +53,9 @@ struct Subcommand {
 
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "check", summary: "check configurations, run nothing", run: check::run },
+    Subcommand { name: "dedupe", summary: "look into the keys of a dedupe filter, carry them", run: dedupe::run },
+    Subcommand { name: "grok", summary: "try a grok pattern on lines", run: grok::run },
+    Subcommand { name: "plugin", summary: "list plugins, show their options", run: plugin::run },
     Subcommand { name: "test", summary: "run given/expected cases through filters", run: test::run },
 ];
 
@@ -67,16 +74,21 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
 fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, UsageError> {
     let arguments: Vec<String> =
         arguments.map(|argument| argument.into_string().map_err(UsageError::NotText)).collect::<Result<_, _>>()?;
+    // `--color WORD` may stand before a subcommand as well as behind it.
+    let (color, arguments) = match arguments.as_slice() {
+        [flag, _, command, ..] if flag == "--color" && !command.starts_with('-') => arguments.split_at(2),
+        _ => (Default::default(), arguments.as_slice()),
+    };
     if let Some((first, rest)) = arguments.split_first()
         && !first.starts_with('-')
     {
         return match SUBCOMMANDS.iter().find(|subcommand| subcommand.name == first) {
-            Some(subcommand) => Ok(Command::Sub(subcommand, rest.to_vec())),
+            Some(subcommand) => Ok(Command::Sub(subcommand, [rest, color].concat())),
             None if first == "help" => Ok(Command::Help { long: true }),
             None => Err(unknown_command(first)),
         };
     }
-    let invocation = flags::parse(&arguments)?;
+    let invocation = flags::parse(arguments)?;
     Ok(match invocation.action {
         Action::Run => Command::Run(Box::new(invocation)),
         Action::Help { long } => Command::Help { long },
@@ -86,8 +98,8 @@ fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, UsageError
 
 /// A word that is no subcommand; perhaps a mistyped one, or a file without its flag.
 fn unknown_command(word: &str) -> UsageError {
-    let near = suggest::nearest(word, SUBCOMMANDS.iter().map(|subcommand| subcommand.name));
-    let hint = suggest::question(&near)
+    let near = nearest(word, SUBCOMMANDS.iter().map(|subcommand| subcommand.name));
+    let hint = did_you_mean(&near)
         .or_else(|| std::path::Path::new(word).exists().then(|| format!("to run a configuration write -f {word}")));
     UsageError::UnknownCommand { word: word.to_owned(), hint }
 }

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{FAILED, OK};
 use crate::config::Variables;
+use crate::event::Clock;
 use crate::logging::Logging;
 use crate::metrics::{Defaults, Identity, Node};
 use crate::monitoring::Server;
@@ -16,7 +17,13 @@ use crate::settings::{PipelineSettings, Settings, host_name};
 
 /// What the pipelines of a process share.
 pub(super) fn shared(settings: &Settings, variables: &Variables) -> Shared {
-    Shared { path_data: settings.path_data.clone(), host: Arc::from(host_name()), variables: variables.clone() }
+    Shared {
+        path_data: settings.path_data.clone(),
+        path_settings: settings.path_settings.clone(),
+        host: Arc::from(host_name()),
+        variables: variables.clone(),
+        clock: Clock::default(),
+    }
 }
 
 /// Reads, checks and builds a pipeline, without opening ports, files to write or connections. What is wrong with it

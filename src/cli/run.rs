@@ -7,7 +7,7 @@ use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::config::source::Sources;
 use crate::logging::Logging;
-use crate::pipeline::{Prepared, Shared};
+use crate::pipeline::{self, Prepared, Shared};
 use crate::settings::directories::DataDirectory;
 use crate::settings::{self, LoadError, Loaded, PipelineSettings, Settings};
 use crate::version;
@@ -38,12 +38,15 @@ fn check(loaded: &Loaded, warnings: &[String], variables: &Variables, color: boo
     say(&report::text(&loaded.diagnostics, &loaded.sources, color));
     let shared = pipelines::shared(&loaded.settings, variables);
     let mut all = loaded.diagnostics.clone();
-    for pipeline in &loaded.pipelines {
+    let mut prepared: Vec<Prepared> =
+        loaded.pipelines.iter().map(|pipeline| pipelines::check(pipeline, &shared)).collect();
+    pipeline::look_between(&mut prepared);
+    for (pipeline, prepared) in loaded.pipelines.iter().zip(prepared) {
         // Pipelines may share a wrong value; one cause is one error.
         let told = |fault: &Diagnostic| all.0.iter().any(|d| d.span == fault.span && d.message == fault.message);
         let faults = Diagnostics(pipeline.faults.iter().filter(|fault| !told(fault)).cloned().collect());
         say(&report::text(&faults, &loaded.sources, color));
-        let Prepared { diagnostics, sources, .. } = pipelines::check(pipeline, &shared);
+        let Prepared { diagnostics, sources, .. } = prepared;
         say(&report::text(&diagnostics, &sources, color));
         all.0.extend(faults.0.into_iter().chain(diagnostics.0));
     }
@@ -108,10 +111,11 @@ fn check_user(allowed: Option<bool>, is_root: bool) -> Result<(), String> {
 /// The pipelines that can start, and the ids of those that cannot: each stands for itself.
 fn prepare(pipelines: &[PipelineSettings], sources: &Sources, shared: &Shared) -> (Vec<Prepared>, Vec<String>) {
     let (mut sound, mut broken) = (Vec::new(), Vec::new());
-    for pipeline in pipelines {
+    let mut prepared: Vec<Prepared> = pipelines.iter().map(|pipeline| pipelines::check(pipeline, shared)).collect();
+    pipeline::look_between(&mut prepared);
+    for (pipeline, prepared) in pipelines.iter().zip(prepared) {
         let _span = tracing::error_span!("pipeline", pipeline.id = pipeline.id).entered();
         log_all(&Diagnostics(pipeline.faults.clone()), sources);
-        let prepared = pipelines::check(pipeline, shared);
         if !prepared.files.is_empty() {
             let names: Vec<_> = prepared.files.iter().map(|file| file.display().to_string()).collect();
             tracing::info!(target: "logstash.config.source", "Reading config files: {}", names.join(", "));

@@ -1,7 +1,9 @@
 //! Errors and warnings about a configuration, each with its code, place and remedy.
 
-pub use super::nearest::nearest;
 use super::source::Span;
+
+/// The code of a `${NAME}` that nothing defines.
+pub const UNDEFINED_VARIABLE: &str = "undefined-variable";
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +44,11 @@ impl Diagnostic {
     /// A warning at a place.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self::new(Level::Warning, code, Some(span), message.into())
+    }
+
+    /// Something worth knowing at a place.
+    pub fn note(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Level::Note, code, Some(span), message.into())
     }
 
     /// An error that has no place in a source (a missing file, …).
@@ -88,6 +95,18 @@ impl Diagnostics {
     /// Adds one.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
+    }
+
+    /// Takes out what was said about values that hold an undefined variable: that is the variable's fault, and it is
+    /// reported.
+    pub fn forget_consequences(&mut self) {
+        let undefined = self.0.iter().filter(|d| d.code == UNDEFINED_VARIABLE);
+        let places: Vec<Span> =
+            undefined.flat_map(|d| d.span.into_iter().chain(d.related.iter().map(|(span, _)| *span))).collect();
+        let is_consequence = |d: &Diagnostic| {
+            d.span.is_some_and(|span| places.iter().any(|place| span.touches(*place))) && d.code != UNDEFINED_VARIABLE
+        };
+        self.0.retain(|diagnostic| !is_consequence(diagnostic));
     }
 
     /// Whether the pipeline cannot start.

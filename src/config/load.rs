@@ -55,7 +55,8 @@ pub fn load(origin: &Origin, language: &Language, variables: &Variables) -> Load
     }
     read_sources(&mut loaded, *language, variables);
     if !loaded.diagnostics.has_errors() {
-        lint::check(&loaded.config, &mut loaded.diagnostics);
+        let from_files = matches!(origin, Origin::Path(_));
+        lint::check(&loaded.config, &loaded.sources, from_files, &mut loaded.diagnostics);
     }
     loaded
 }
@@ -66,6 +67,20 @@ pub fn parse(text: &str) -> Loaded {
     loaded.sources.add("config string", without_mark(text));
     read_sources(&mut loaded, Language::default(), &Variables::default());
     loaded
+}
+
+/// Reads one more text, a piece that stands in for something in the configuration, into a tree of its own. Its mistakes
+/// and its text go where those of the configuration are.
+pub fn read_piece(loaded: &mut Loaded, name: &str, text: &str, language: Language, variables: &Variables) -> Config {
+    let source = loaded.sources.add(name, without_mark(text));
+    let mut config = Config::default();
+    let mut undefined = Undefined::default();
+    let open_variables = &variables.without_secrets();
+    let diagnostics = &mut loaded.diagnostics;
+    let mut scope = Scope { source, language, variables, open_variables, undefined: &mut undefined, diagnostics };
+    syntax::read(without_mark(text), &mut scope, |root, scope| builder::build(root, &mut config, scope));
+    loaded.diagnostics.0.extend(undefined.into_diagnostic());
+    config
 }
 
 /// The text behind a byte order mark.
@@ -107,7 +122,10 @@ fn read_files(files: Vec<PathBuf>, loaded: &mut Loaded) {
                     loaded.sources.add(file.display().to_string(), without_mark(&text));
                     loaded.files.push(file);
                 }
-                Err(_) => not_text.push(format!("`{}`", file.display())),
+                Err(error) => {
+                    let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
+                    not_text.push(format!("`{}` (line {line})", file.display()));
+                }
             },
             Err(problem) => {
                 let message = format!("cannot read `{}`: {problem}", file.display());
@@ -120,6 +138,11 @@ fn read_files(files: Vec<PathBuf>, loaded: &mut Loaded) {
         let help = "convert them to UTF-8, or keep files that are no configuration elsewhere";
         loaded.diagnostics.push(Diagnostic::global("not-readable", message).help(help));
     }
+}
+
+/// The number of the line in which a byte stands.
+fn line_of(text: &[u8], at: usize) -> usize {
+    memchr::memchr_iter(b'\n', text.get(..at).unwrap_or_default()).count() + 1
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {

@@ -4,6 +4,7 @@ pub mod ast;
 mod builder;
 pub mod condition;
 pub mod diagnostic;
+mod digest;
 mod files;
 mod grammar;
 pub mod lint;
@@ -17,11 +18,13 @@ pub mod source;
 mod syntax;
 mod variables;
 
-pub use load::{Loaded, Origin, load, parse};
-pub use nearest::nearest;
+pub use digest::digest;
+pub(crate) use files::alternatives;
+pub use load::{Loaded, Origin, load, parse, read_piece};
+pub use nearest::{did_you_mean, nearest};
 pub use scope::Language;
 pub use variables::Variables;
-pub(crate) use variables::{Reference, Resolved, tidy};
+pub(crate) use variables::{Piece, Resolved, pieces, tidy};
 
 #[cfg(test)]
 mod tests;

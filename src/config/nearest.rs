@@ -24,9 +24,27 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     found.into_iter().take(MOST).map(|(_, candidate)| candidate.to_owned()).collect()
 }
 
+/// `did you mean `a` or `b`?`, or nothing where there is no name.
+pub fn did_you_mean(names: &[String]) -> Option<String> {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    let (last, others) = quoted.split_last()?;
+    Some(match others {
+        [] => format!("did you mean {last}?"),
+        others => format!("did you mean {} or {last}?", others.join(", ")),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::*;
+
+    #[test]
+    fn the_question_lists_all_names() {
+        let question = |names: &[&str]| did_you_mean(&names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        assert_eq!(question(&["a"]).as_deref(), Some("did you mean `a`?"));
+        assert_eq!(question(&["a", "b", "c"]).as_deref(), Some("did you mean `a`, `b` or `c`?"));
+        assert_eq!(question(&[]), None);
+    }
 
     #[test]
     fn near_names_are_suggested() {

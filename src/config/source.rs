@@ -17,6 +17,18 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Span {
+    /// The place behind it.
+    pub fn end(self) -> Self {
+        Self { start: self.end, ..self }
+    }
+
+    /// Whether they have a byte in common.
+    pub fn touches(self, other: Self) -> bool {
+        self.source == other.source && self.start < other.end && other.start < self.end
+    }
+}
+
 /// A text and the name that messages give it.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -28,10 +40,13 @@ pub struct Source {
 
 /// All texts of one pipeline.
 #[derive(Clone, Debug, Default)]
-pub struct Sources(Vec<Source>);
+pub struct Sources {
+    texts: Vec<Source>,
+    hidden: Vec<Span>,
+}
 
 /// A place for people: 1-based line, and column in characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The file as the user named it, or `config string`.
     pub file: String,
@@ -44,19 +59,29 @@ pub struct Place {
 impl Sources {
     /// Adds a text.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> SourceId {
-        let id = SourceId(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
-        self.0.push(Source { name: name.into(), text: text.into() });
+        let id = SourceId(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(Source { name: name.into(), text: text.into() });
         id
     }
 
     /// A text by its id.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
-        self.0.get(id.0 as usize)
+        self.texts.get(id.0 as usize)
     }
 
     /// All texts in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.0.iter().enumerate().map(|(i, s)| (SourceId(i as u32), s))
+        self.texts.iter().enumerate().map(|(i, s)| (SourceId(i as u32), s))
+    }
+
+    /// These pieces hold secrets: messages about the sources do not show them.
+    pub fn hide(&mut self, secrets: impl IntoIterator<Item = Span>) {
+        self.hidden.extend(secrets);
+    }
+
+    /// The pieces of a source that hold secrets.
+    pub fn hidden(&self, source: SourceId) -> impl Iterator<Item = Span> {
+        self.hidden.iter().copied().filter(move |span| span.source == source)
     }
 
     /// The text that a span covers.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, UNDEFINED_VARIABLE};
 use super::source::Span;
 use crate::event::Text;
 
@@ -15,18 +15,20 @@ use crate::event::Text;
 pub struct Variables {
     environment: HashMap<String, String>,
     secrets: HashMap<String, String>,
+    /// Whether a name that has no value stands for itself.
+    assumed: bool,
 }
 
 impl Variables {
     /// What the process was started with. Values that are not UTF-8 have their odd bytes replaced.
     pub fn from_environment() -> Self {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
-        Self { environment: std::env::vars_os().map(|(k, v)| (text(k), text(v))).collect(), secrets: HashMap::new() }
+        Self { environment: std::env::vars_os().map(|(k, v)| (text(k), text(v))).collect(), ..Self::default() }
     }
 
     /// These names and nothing else.
     pub fn from_pairs<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self { environment: pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect(), secrets: HashMap::new() }
+        Self { environment: pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect(), ..Self::default() }
     }
 
     /// With the content of a keystore, which goes first and is never printed.
@@ -36,9 +38,23 @@ impl Variables {
         self
     }
 
+    /// With values from elsewhere on top.
+    #[must_use]
+    pub fn with_pairs(mut self, pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(pairs);
+        self
+    }
+
+    /// Names without a value stand for themselves: to check a configuration where its variables are not known.
+    #[must_use]
+    pub fn assumed(mut self) -> Self {
+        self.assumed = true;
+        self
+    }
+
     /// The same without the keystore.
     pub(super) fn without_secrets(&self) -> Self {
-        Self { environment: self.environment.clone(), secrets: HashMap::new() }
+        Self { environment: self.environment.clone(), assumed: self.assumed, ..Self::default() }
     }
 
     /// The value of a name.
@@ -66,30 +82,27 @@ impl Variables {
     /// The text with all its variables replaced; `None` when it has none, or one that is undefined.
     fn replace_all(&self, text: &str, span: Span, undefined: &mut Undefined) -> Option<String> {
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        let mut complete = true;
-        let mut found = false;
-        while let Some(at) = rest.find("${") {
-            let (before, from) = rest.split_at(at);
-            out.push_str(before);
-            let Some(reference) = Reference::leading(from) else {
-                out.push_str("${");
-                rest = from.get(2..).unwrap_or_default();
-                continue;
+        let (mut complete, mut found) = (true, false);
+        for piece in pieces(text) {
+            let reference = match piece {
+                Piece::Text(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Variable(reference) => reference,
             };
             found = true;
             match self.value(&reference, span, undefined) {
                 Some(value) => out.push_str(value),
                 None => complete = false,
             }
-            rest = from.get(reference.length..).unwrap_or_default();
         }
-        out.push_str(rest);
         (found && complete).then_some(out)
     }
 
     fn value<'a>(&'a self, reference: &Reference<'a>, span: Span, undefined: &mut Undefined) -> Option<&'a str> {
-        let value = self.get(reference.name).or(reference.default);
+        let assumed = self.assumed.then_some(reference.name);
+        let value = self.get(reference.name).or(reference.default).or(assumed);
         if value.is_none() {
             undefined.add(reference.name, span);
         }
@@ -147,6 +160,33 @@ impl<'t> Reference<'t> {
     }
 }
 
+/// A part of a text with variables.
+pub(crate) enum Piece<'t> {
+    /// As it stands. What only looks like a variable (`${1X}`, `${a-b}`) is text.
+    Text(&'t str),
+    /// `${…}`
+    Variable(Reference<'t>),
+}
+
+/// A text cut at its variables.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some(reference) = Reference::leading(rest) {
+            rest = rest.get(reference.length..).unwrap_or_default();
+            return Some(Piece::Variable(reference));
+        }
+        let end =
+            rest.match_indices("${").find(|(at, _)| rest.get(*at..).is_some_and(|r| Reference::leading(r).is_some()));
+        let (text, after) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        rest = after;
+        Some(Piece::Text(text))
+    })
+}
+
 /// One pair of `'`, then one pair of `"` is stripped; what then reads `[…]` is a list.
 pub(crate) fn tidy(text: &str) -> Resolved {
     let text = strip(strip(text, '\''), '"');
@@ -191,7 +231,7 @@ impl Undefined {
         let help = format!("set the environment variable {first}, or give it a default: `${{{first}:value}}`");
         // A text that names two is one place with two labels less; the list of names is in the message anyway.
         let mut seen = vec![span];
-        let mut diagnostic = Diagnostic::error("undefined-variable", span, message).label("not defined").help(help);
+        let mut diagnostic = Diagnostic::error(UNDEFINED_VARIABLE, span, message).label("not defined").help(help);
         for (place, name) in places {
             if !seen.contains(&place) && seen.len() < MOST_PLACES {
                 seen.push(place);

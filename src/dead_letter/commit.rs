@@ -1,6 +1,7 @@
 //! Keeping a reader's position, and deleting what it has read.
 //!
-//! Only what was acknowledged downstream moves the position, and only what lies before a saved position is deleted.
+//! Only what was acknowledged downstream moves the position, and only what lies before a saved position is deleted,
+//! except for segments that could not be read.
 //! The order is: position, segments, note to the writer; a kill in between repeats entries at worst.
 
 use std::fs::{self, OpenOptions};
@@ -13,6 +14,7 @@ use super::kill_point;
 use super::lock::{Lock, LockError};
 use super::position::{Position, Resumed};
 use super::summary;
+use super::unread::{Unread, is_shortage};
 
 /// Longest time that a position that moved stays unsaved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -62,6 +64,7 @@ pub struct Committer {
     lock: Option<Lock>,
     saved: Option<Position>,
     acknowledged: Option<Position>,
+    unread: Unread,
     last_save: Instant,
     watch: ChangeWatch,
     cleaned: Cleaned,
@@ -71,13 +74,15 @@ impl Committer {
     /// Reads the position file and, for a reader that deletes, takes its lock if the queue's directory exists already
     /// (else at the first deletion).
     pub fn open(options: CommitOptions) -> Result<Self, CommitError> {
-        let saved = Position::load(&options.sincedb)
-            .map_err(|source| CommitError::Sincedb { path: options.sincedb.clone(), source })?;
+        let unreadable = |source| CommitError::Sincedb { path: options.sincedb.clone(), source };
+        let saved = Position::load(&options.sincedb).map_err(unreadable)?;
+        let unread = Unread::load(&options.sincedb, &options.directory).map_err(unreadable)?;
         let mut committer = Self {
             options,
             lock: None,
             saved,
             acknowledged: None,
+            unread,
             last_save: Instant::now(),
             watch: ChangeWatch::default(),
             cleaned: Cleaned::default(),
@@ -116,6 +121,12 @@ impl Committer {
             // Another queue than the one that was read.
             Some(Resumed::Anew(_)) | None => Ok(()),
         }
+    }
+
+    /// The reader could not read these segments, see [`Reader::take_passed_over`](super::Reader::take_passed_over):
+    /// they are not deleted. To be called before the position moves past them.
+    pub fn keep(&mut self, passed_over: impl IntoIterator<Item = u32>) {
+        passed_over.into_iter().for_each(|segment| self.unread.add(segment));
     }
 
     /// Everything up to `position` is acknowledged. Saves when a segment's end was passed.
@@ -157,6 +168,7 @@ impl Committer {
 
     fn save(&mut self, position: Position) -> io::Result<()> {
         if self.saved != Some(position) {
+            self.unread.save()?;
             position.save(&self.options.sincedb, &self.options.directory)?;
             self.saved = Some(position);
             self.last_save = Instant::now();
@@ -190,13 +202,22 @@ impl Committer {
         Ok(self.past_the_end(position, &listing).is_some())
     }
 
-    /// Deletes all segments with a lower number, then tells the writer.
+    /// Deletes all segments with a lower number that can be read, then tells the writer.
     fn delete_before(&mut self, segment: u32, listing: &Listing) -> io::Result<()> {
         let mut last_deleted = None;
-        for number in listing.sealed.range(..segment) {
+        let done = listing.sealed.range(..segment).filter(|number| !self.unread.contains(**number));
+        for number in done.copied().collect::<Vec<_>>() {
             self.take_lock().map_err(io::Error::other)?;
-            let path = directory::sealed(&self.options.directory, *number);
-            let entries = summary::count_entries(&path).unwrap_or(0);
+            let path = directory::sealed(&self.options.directory, number);
+            let entries = match summary::count_entries(&path) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound || is_shortage(&error) => continue,
+                Err(error) => {
+                    tracing::warn!(file = %path.display(), "this dead letter queue segment cannot be read, it is not deleted: {error}");
+                    self.unread.add(number);
+                    continue;
+                }
+            };
             match fs::remove_file(&path) {
                 Ok(()) => {
                     self.cleaned.segments += 1;
@@ -207,6 +228,7 @@ impl Committer {
                 Err(error) => return Err(error),
             }
         }
+        self.unread.save()?;
         kill_point::reach("before-note");
         match last_deleted {
             Some(path) => self.leave_note(&path),

@@ -45,6 +45,12 @@ pub fn cut(framed: &[u8], end: u64) -> Option<usize> {
     countdown().then_some(cut)
 }
 
+/// The half of a write that still reaches the file before the process dies, if the test says so.
+#[cfg(test)]
+pub fn half<'b>(name: &str, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    (armed(name) && countdown()).then(|| &bytes[..bytes.len() / 2])
+}
+
 #[cfg(test)]
 fn countdown() -> bool {
     use std::sync::atomic::{AtomicU32, Ordering};

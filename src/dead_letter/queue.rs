@@ -51,7 +51,19 @@ pub struct WriteError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Appended {
     Stored,
+    /// It is counted and logged.
     Refused,
+    /// Nowhere, and nothing was counted: the caller waits for room.
+    Full,
+}
+
+/// What to do with an entry for which there is no room and can be made none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WhenFull {
+    /// It is dropped.
+    Refuse,
+    /// The caller tries again.
+    Wait,
 }
 
 /// What is known about a sealed segment without reading it.
@@ -134,8 +146,8 @@ impl Queue {
 
     /// Appends an encoded entry, which the kernel has after the next [`Queue::flush`]. An error means that this one is not
     /// stored; others may still be pending.
-    pub fn append(&mut self, entry: &[u8], entry_time: Timestamp) -> Result<Appended, WriteError> {
-        let done = self.try_append(entry, entry_time);
+    pub fn append(&mut self, entry: &[u8], entry_time: Timestamp, when_full: WhenFull) -> Result<Appended, WriteError> {
+        let done = self.try_append(entry, entry_time, when_full);
         self.publish_size();
         done.map_err(|source| self.write_error(source))
     }
@@ -155,7 +167,7 @@ impl Queue {
         dropped
     }
 
-    fn try_append(&mut self, entry: &[u8], entry_time: Timestamp) -> io::Result<Appended> {
+    fn try_append(&mut self, entry: &[u8], entry_time: Timestamp, when_full: WhenFull) -> io::Result<Appended> {
         self.expire();
         let alone = FIRST_RECORD + record::framed_len(entry.len(), FIRST_RECORD);
         if entry.len() > LARGEST_ENTRY || alone > self.settings.max_bytes {
@@ -172,6 +184,9 @@ impl Queue {
                 break roll;
             }
             if !self.make_room()? {
+                if when_full == WhenFull::Wait {
+                    return Ok(Appended::Full);
+                }
                 self.refuse(&format!("reached maxQueueSize of {}", self.settings.max_bytes));
                 return Ok(Appended::Refused);
             }

@@ -14,6 +14,7 @@ use super::directory::{self, ChangeWatch, Listing};
 use super::entry::{EntryError, RawEntry};
 use super::position::{Position, Resumed};
 use super::record::{self, Found, SegmentReader};
+use super::unread::is_shortage;
 use super::{entry, rounds, summary};
 use crate::event::{Bytes, Event, Text, Timestamp};
 
@@ -74,6 +75,9 @@ pub struct Reader {
     watch: ChangeWatch,
     last_scan: Option<Instant>,
     missing: bool,
+    /// Where to go on once there are descriptors and memory again.
+    postponed: Option<Position>,
+    passed_over: Vec<u32>,
 }
 
 /// The segment that is being read.
@@ -116,7 +120,14 @@ impl Reader {
             watch: ChangeWatch::default(),
             last_scan: None,
             missing: false,
+            postponed: None,
+            passed_over: Vec::new(),
         }
+    }
+
+    /// The segments that could not be read, or not to their end, since this was last asked for.
+    pub fn take_passed_over(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.passed_over)
     }
 
     /// The next entry; waits for one up to `timeout`.
@@ -140,6 +151,9 @@ impl Reader {
     }
 
     fn step(&mut self, place: &mut Option<DeadLetter>) -> Step {
+        if let Some(at) = self.postponed {
+            return self.open(at);
+        }
         let Some(current) = &mut self.current else { return self.first_segment() };
         if let Some(End { torn_at }) = current.end {
             return self.leave_segment(torn_at);
@@ -148,8 +162,9 @@ impl Reader {
         let found = match file.next() {
             Ok(found) => found,
             Err(error) => {
-                tracing::warn!(file = %current.path.display(), "cannot read on in this dead letter queue segment: {error}");
+                tracing::warn!(file = %current.path.display(), "cannot read on in this dead letter queue segment, its rest is passed over: {error}");
                 current.file = None;
+                self.passed_over.push(current.number);
                 return Step::Again;
             }
         };
@@ -201,17 +216,25 @@ impl Reader {
         self.open(first.position())
     }
 
-    /// Opens the segment of `at`. When it is gone, the next step goes on to the one behind it.
+    /// Opens the segment of `at`. When it is gone or cannot be read, the next step goes on to the one behind it.
     fn open(&mut self, at: Position) -> Step {
         let path = directory::sealed(&self.directory, at.segment);
         let file = match self.open_file(&path, at.offset) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if is_shortage(&error) => {
+                if self.postponed.replace(at).is_none() {
+                    tracing::warn!(file = %path.display(), "cannot open this dead letter queue segment now, reading waits until it can be: {error}");
+                }
+                return Step::Wait;
+            }
             Err(error) => {
                 tracing::warn!(file = %path.display(), "cannot read this dead letter queue segment, it is passed over: {error}");
+                self.passed_over.push(at.segment);
                 None
             }
         };
+        self.postponed = None;
         self.current = Some(Current { number: at.segment, path, file, end: None });
         Step::Again
     }

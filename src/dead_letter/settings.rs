@@ -92,6 +92,18 @@ pub fn parse_retain_age(text: &str) -> Result<Duration, SettingError> {
     Ok(Duration::from_secs(seconds))
 }
 
+/// An interval that was outside its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is {limit}, {} ms are used", used.as_millis())]
+pub struct Changed {
+    /// The setting.
+    pub name: &'static str,
+    /// The limit in a user's words.
+    limit: &'static str,
+    /// What is used instead.
+    used: Duration,
+}
+
 /// One pipeline's dead letter queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -128,28 +140,21 @@ impl Settings {
         }
     }
 
-    /// Raises intervals that are too short to the least that is used. Returns a warning for each change.
-    pub fn raise_to_limits(&mut self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let mut change = |name: &str, slot: &mut Duration, to: Duration, why: &str| {
-            warnings.push(format!(
-                "dead_letter_queue.{name} is {} ms, which is {why}; {} ms is used",
-                slot.as_millis(),
-                to.as_millis()
-            ));
-            *slot = to;
+    /// Brings intervals within the limits that hold for the settings of a pipeline, and says what was changed.
+    pub fn keep_to_limits(&mut self) -> Vec<Changed> {
+        let mut changed = Vec::new();
+        let mut keep = |name, slot: &mut Duration, longest: Duration| {
+            let limit = match *slot {
+                wanted if wanted < SHORTEST_INTERVAL => "below 1000",
+                wanted if wanted > longest => "above `dead_letter_queue.flush_interval`",
+                _ => return,
+            };
+            *slot = (*slot).min(longest).max(SHORTEST_INTERVAL);
+            changed.push(Changed { name, limit, used: *slot });
         };
-        if self.flush_interval < SHORTEST_INTERVAL {
-            change("flush_interval", &mut self.flush_interval, SHORTEST_INTERVAL, "less than a second");
-        }
-        if self.flush_check_interval > self.flush_interval {
-            let longest = self.flush_interval;
-            change("flush_check_interval", &mut self.flush_check_interval, longest, "longer than flush_interval");
-        }
-        if self.flush_check_interval < SHORTEST_INTERVAL {
-            change("flush_check_interval", &mut self.flush_check_interval, SHORTEST_INTERVAL, "less than a second");
-        }
-        warnings
+        keep("dead_letter_queue.flush_interval", &mut self.flush_interval, Duration::MAX);
+        keep("dead_letter_queue.flush_check_interval", &mut self.flush_check_interval, self.flush_interval);
+        changed
     }
 
     /// Size at which a segment is full. A small queue that drops its oldest segment is cut into quarters, so that
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_below_a_second_are_raised_with_a_warning() {
+    fn intervals_are_kept_to_their_limits_with_a_warning() {
         let ms = Duration::from_millis;
         for (flush, check, flush_used, check_used, warnings) in [
             (5000, 1000, 5000, 1000, 0),
@@ -200,7 +205,7 @@ mod tests {
         ] {
             let mut settings = Settings::new("q");
             (settings.flush_interval, settings.flush_check_interval) = (ms(flush), ms(check));
-            assert_eq!(settings.raise_to_limits().len(), warnings, "{flush} {check}");
+            assert_eq!(settings.keep_to_limits().len(), warnings, "{flush} {check}");
             assert_eq!((settings.flush_interval, settings.flush_check_interval), (ms(flush_used), ms(check_used)));
         }
     }

@@ -5,10 +5,11 @@
 //! idle segments, applies the age limit, and syncs what was sealed.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -16,7 +17,7 @@ use super::cbor::{Encoder, TooDeep};
 use super::clock::Clock;
 use super::directory;
 use super::entry::NewEntry;
-use super::queue::{Appended, OpenError, Queue, WriteError};
+use super::queue::{Appended, OpenError, Queue, WhenFull, WriteError};
 use super::record::BLOCK;
 use super::rounds::{self, Destination};
 use super::settings::{LoopGuard, Settings};
@@ -32,16 +33,13 @@ pub enum Written {
     Parked,
     /// The queue is full, or the event can never fit; it was counted and logged. Trying again is useless.
     Refused,
+    /// The queue is full, and the caller would rather wait: nothing was counted.
+    Full,
     /// It failed before and the loop guard is set to skip such events.
     Skipped,
     /// The queue was closed before; nothing was written.
     Closed,
 }
-
-/// First and longest pause between two tries to write.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// How often a waiting write asks whether it should give up.
-const STOP_CHECK: Duration = Duration::from_millis(100);
 
 /// A dead letter queue that is open for writing.
 #[derive(Debug)]
@@ -152,58 +150,23 @@ impl Writer {
         one(self.write_all(&[Rejected { event, plugin_type, plugin_id, reason }]))
     }
 
-    /// As [`Writer::write`], but when the disk is full or broken it tries again, with growing pauses, until the event
-    /// is stored or `stop` says so. The error is then the last one.
-    pub fn write_until(
-        &self,
-        event: &Event,
-        plugin_type: &str,
-        plugin_id: &str,
-        reason: &str,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Written, WriteError> {
-        one(self.write_all_until(&[Rejected { event, plugin_type, plugin_id, reason }], stop))
-    }
-
     /// Stores several events, in order, with one call to the kernel for many of them.
     pub fn write_all(&self, rejected: &[Rejected<'_>]) -> Result<Vec<Written>, PartlyWritten> {
-        self.shared.write_all(rejected)
+        self.try_once(rejected, WhenFull::Refuse)
     }
 
-    /// As [`Writer::write_all`], with the patience of [`Writer::write_until`].
-    pub fn write_all_until(
+    /// Stores several events, or as many of them as it can.
+    pub(super) fn try_once(
         &self,
         rejected: &[Rejected<'_>],
-        stop: &dyn Fn() -> bool,
+        when_full: WhenFull,
     ) -> Result<Vec<Written>, PartlyWritten> {
-        let (mut pause, longest) = BACK_OFF;
-        let mut waited = false;
-        let mut written = Vec::new();
-        loop {
-            let failure = match self.write_all(rejected.get(written.len()..).unwrap_or_default()) {
-                Ok(rest) => {
-                    if waited {
-                        let directory = self.shared.settings.directory.display();
-                        tracing::info!(%directory, "the dead letter queue can be written to again");
-                    }
-                    written.extend(rest);
-                    return Ok(written);
-                }
-                Err(failure) => failure,
-            };
-            written.extend(failure.written);
-            if !std::mem::replace(&mut waited, true) {
-                tracing::error!("{}; the event is kept and tried again until that works", failure.error);
-            }
-            let end = Instant::now() + pause;
-            while Instant::now() < end {
-                if stop() {
-                    return Err(PartlyWritten { written, error: failure.error });
-                }
-                std::thread::sleep(STOP_CHECK.min(pause));
-            }
-            pause = (pause * 2).min(longest);
-        }
+        self.shared.write_all(rejected, when_full)
+    }
+
+    /// Where the queue is.
+    pub(super) fn directory(&self) -> &Path {
+        &self.shared.settings.directory
     }
 
     /// The numbers for the monitoring API; never waits for a write.
@@ -254,11 +217,11 @@ impl Drop for Writer {
 }
 
 impl Shared {
-    fn write_all(&self, rejected: &[Rejected<'_>]) -> Result<Vec<Written>, PartlyWritten> {
+    fn write_all(&self, rejected: &[Rejected<'_>], when_full: WhenFull) -> Result<Vec<Written>, PartlyWritten> {
         let mut state = self.state.lock();
         let mut written = Vec::with_capacity(rejected.len());
         let done = rejected.iter().try_for_each(|letter| {
-            written.push(self.append(&mut state, letter)?);
+            written.push(self.append(&mut state, letter, when_full)?);
             Ok(())
         });
         let done = done.and_then(|()| state.flush());
@@ -282,10 +245,10 @@ impl Shared {
         }
     }
 
-    fn append(&self, state: &mut State, letter: &Rejected<'_>) -> Result<Written, WriteError> {
+    fn append(&self, state: &mut State, letter: &Rejected<'_>, when_full: WhenFull) -> Result<Written, WriteError> {
         let metadata = letter.event.metadata();
         if !rounds::was_here_before(metadata) {
-            return self.store(state, letter, metadata, Destination::Own);
+            return self.store(state, letter, metadata, Destination::Own, when_full);
         }
         if self.settings.loop_guard == LoopGuard::Skip {
             if self.skipped.fetch_add(1, Relaxed) == 0 {
@@ -297,7 +260,7 @@ impl Shared {
             return Ok(Written::Skipped);
         }
         let (metadata, destination) = rounds::next_round(metadata, &self.name);
-        self.store(state, letter, &metadata, destination)
+        self.store(state, letter, &metadata, destination, when_full)
     }
 
     fn store(
@@ -306,6 +269,7 @@ impl Shared {
         letter: &Rejected<'_>,
         metadata: &Map,
         destination: Destination,
+        when_full: WhenFull,
     ) -> Result<Written, WriteError> {
         let State { queue: Some(queue), parked, buffers } = state else { return Ok(Written::Closed) };
         let entry = NewEntry {
@@ -326,7 +290,7 @@ impl Shared {
             Destination::Own => (queue, Written::Stored),
             Destination::Parked => (self.parked(parked)?, Written::Parked),
         };
-        match to.append(&buffers.entry, entry.entry_time)? {
+        match to.append(&buffers.entry, entry.entry_time, when_full)? {
             Appended::Stored if written == Written::Parked => {
                 // Rare, so only the pipeline's own queue ever has something pending.
                 if let Err(error) = to.flush() {
@@ -336,6 +300,7 @@ impl Shared {
                 Ok(written)
             }
             Appended::Stored => Ok(written),
+            Appended::Full => Ok(Written::Full),
             Appended::Refused => {
                 if written == Written::Parked {
                     self.counters.dropped.fetch_add(1, Relaxed);
@@ -415,7 +380,7 @@ impl Shared {
 }
 
 /// The outcome for the only one of its kind.
-fn one(result: Result<Vec<Written>, PartlyWritten>) -> Result<Written, WriteError> {
+pub(super) fn one(result: Result<Vec<Written>, PartlyWritten>) -> Result<Written, WriteError> {
     match result {
         Ok(written) => Ok(written.first().copied().unwrap_or(Written::Closed)),
         Err(failure) => Err(failure.error),

@@ -11,6 +11,9 @@
 //! static  pointer to the content   length (bits 32 … 62) …    00
 //! shared  pointer of an Arc        offset, 31 bits, length, 31 bits, 01
 //! ```
+//!
+//! What fits is always inline, and unused bytes are zero. So equal short values are equal words, and a short value never
+//! equals one that is not inline.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -49,8 +52,12 @@ impl Bytes {
     }
 
     /// Bytes of the program itself. Costs nothing, nor do its clones.
+    #[inline]
     pub const fn borrowed(bytes: &'static [u8]) -> Self {
         assert!(bytes.len() <= Self::LONGEST);
+        if bytes.len() <= INLINE {
+            return Self::inline(bytes);
+        }
         Self { first: bytes.as_ptr(), second: (STATIC << 62) | (bytes.len() as u64) << 31 }
     }
 
@@ -73,10 +80,23 @@ impl Bytes {
 
     /// `content` has at most [`INLINE`] bytes.
     #[inline]
-    fn inline(content: &[u8]) -> Self {
-        let (first, second) = words(content);
-        let tag = (IS_INLINE << 62) | (content.len() as u64) << 56;
-        Self { first: std::ptr::without_provenance(first as usize), second: second | tag }
+    const fn inline(content: &[u8]) -> Self {
+        Self::from_words(words(content), content.len())
+    }
+
+    /// The content as [`words`] gives it.
+    #[inline]
+    const fn from_words(words: u128, length: usize) -> Self {
+        let tag = (IS_INLINE << 62) | (length as u64) << 56;
+        Self { first: std::ptr::without_provenance(words as u64 as usize), second: (words >> 64) as u64 | tag }
+    }
+
+    /// Whether these bytes are kept inline and all of them are ASCII.
+    #[inline]
+    pub(super) fn is_short_ascii(&self) -> bool {
+        const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+        let content = self.first.addr() as u64 | self.second & (u64::MAX >> 8);
+        self.kind() == IS_INLINE && content & TOPS == 0
     }
 
     fn share(mut content: Vec<u8>) -> Self {
@@ -89,8 +109,32 @@ impl Bytes {
         Self { first: Arc::into_raw(Arc::new(content)).cast(), second: (SHARED << 62) | length << 31 }
     }
 
-    /// The bytes.
+    /// Whether these bytes are kept inline.
     #[inline]
+    pub(super) fn is_short(&self) -> bool {
+        self.kind() == IS_INLINE
+    }
+
+    /// Whether both are the same two words: what is equal to a short value, and nothing else. The word with the
+    /// length comes first, in which most differ.
+    #[inline(always)]
+    pub(super) fn has_words_of(&self, other: &Self) -> bool {
+        self.second == other.second && self.first.addr() == other.first.addr()
+    }
+
+    /// The memory of a value that is kept inline, and how many bytes of it are content.
+    #[inline]
+    pub(super) fn as_padded(&self) -> Option<(&[u8; 16], usize)> {
+        if self.kind() != IS_INLINE {
+            return None;
+        }
+        // SAFETY: an inline value is sixteen initialised bytes, none of which belongs to a pointer.
+        let memory = unsafe { &*std::ptr::from_ref(self).cast::<[u8; 16]>() };
+        Some((memory, (self.second >> 56) as usize & INLINE))
+    }
+
+    /// The bytes.
+    #[inline(always)]
     pub fn as_slice(&self) -> &[u8] {
         match self.kind() {
             // SAFETY: the content lies in the first bytes of the value itself, and its length is at most 15.
@@ -108,23 +152,36 @@ impl Bytes {
     }
 
     /// A part of the bytes, which shares their memory unless it is short. `None` when the range is not inside.
-    #[inline]
+    #[inline(always)]
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
-        let part = self.as_slice().get(range.clone())?;
-        if part.len() <= INLINE {
-            return Some(Self::inline(part));
+        let whole = self.as_slice();
+        let (start, length) = (range.start, range.end.checked_sub(range.start)?);
+        if range.end > whole.len() {
+            return None;
         }
-        let (length, start) = (part.len() as u64, range.start as u64);
+        if length <= INLINE {
+            // One load of sixteen bytes and a mask, where there are as many.
+            let words = match whole.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+                Some(window) => u128::from_le_bytes(*window) & !(u128::MAX << (8 * length)),
+                None => words(whole.get(range)?),
+            };
+            return Some(Self::from_words(words, length));
+        }
+        Some(self.share_part(start, length))
+    }
+
+    /// `length` is more than fits inline, and the part lies inside.
+    #[inline]
+    fn share_part(&self, start: usize, length: usize) -> Self {
+        let length = (length as u64) << 31;
         if self.kind() == STATIC {
-            return Some(Self { first: part.as_ptr(), second: (STATIC << 62) | length << 31 });
+            return Self { first: self.first.wrapping_add(start), second: (STATIC << 62) | length };
         }
         // SAFETY: inline content has no part longer than it, so this one is shared: the pointer came from an Arc.
         unsafe { Arc::increment_strong_count(self.first.cast::<Vec<u8>>()) };
-        Some(Self { first: self.first, second: (SHARED << 62) | length << 31 | (self.offset() as u64 + start) })
+        Self { first: self.first, second: (SHARED << 62) | length | (self.offset() + start) as u64 }
     }
-}
 
-impl Bytes {
     /// As [`Bytes::slice`], of a part that was borrowed from these bytes. `None` for any other.
     #[inline]
     pub fn part(&self, part: &[u8]) -> Option<Self> {
@@ -133,21 +190,23 @@ impl Bytes {
     }
 }
 
-/// Up to 15 bytes as the two words that hold them in memory.
+/// Up to 16 bytes as a number: the first byte is the lowest, unused ones are zero.
 #[inline]
-fn words(content: &[u8]) -> (u64, u64) {
+const fn words(content: &[u8]) -> u128 {
     let n = content.len();
     if let (Some(head), Some(tail)) = (content.first_chunk::<8>(), content.last_chunk::<8>()) {
-        // The last eight bytes overlap the first eight by 16 - n.
-        let rest = u64::from_le_bytes(*tail);
-        let second = if n == 8 { 0 } else { rest >> (8 * (16 - n)) };
-        return (u64::from_le_bytes(*head), second);
+        // The tail overlaps the head by 16 - n.
+        return u64::from_le_bytes(*head) as u128 | (u64::from_le_bytes(*tail) as u128) << (8 * (n - 8));
     }
     if let (Some(head), Some(tail)) = (content.first_chunk::<4>(), content.last_chunk::<4>()) {
-        let tail = u64::from(u32::from_le_bytes(*tail)) << (8 * (n - 4));
-        return (u64::from(u32::from_le_bytes(*head)) | tail, 0);
+        return (u32::from_le_bytes(*head) as u64 | (u32::from_le_bytes(*tail) as u64) << (8 * (n - 4))) as u128;
     }
-    (content.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0)
+    match content {
+        [a] => *a as u128,
+        [a, b] => *a as u128 | (*b as u128) << 8,
+        [a, b, c] => *a as u128 | (*b as u128) << 8 | (*c as u128) << 16,
+        _ => 0,
+    }
 }
 
 impl Clone for Bytes {
@@ -202,10 +261,10 @@ impl From<&[u8]> for Bytes {
 impl PartialEq for Bytes {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        if self.kind() == IS_INLINE && other.kind() == IS_INLINE {
-            return self.first.addr() == other.first.addr() && self.second == other.second;
+        if self.has_words_of(other) {
+            return true;
         }
-        self.as_slice() == other.as_slice()
+        !self.is_short() && !other.is_short() && self.as_slice() == other.as_slice()
     }
 }
 

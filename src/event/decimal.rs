@@ -99,6 +99,11 @@ impl Decimal {
         if let Self::Small { unscaled, scale: 0 } = self {
             return Some(BigInt::from(*unscaled));
         }
+        // A digit takes more than three bits. Dividing by a power of ten of any size would take any time.
+        let most_digits = self.unscaled().bits() / 3 + 1;
+        if u64::try_from(self.scale()).is_ok_and(|scale| scale > most_digits) {
+            return Some(BigInt::from(0));
+        }
         Some(self.to_big().with_scale(0).as_bigint_and_exponent().0)
     }
 
@@ -168,6 +173,28 @@ impl PartialEq for Decimal {
         match (self, other) {
             (Self::Small { unscaled: a, scale: s }, Self::Small { unscaled: b, scale: t }) if s == t => a == b,
             _ => self.to_big() == other.to_big(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_part_of_any_decimal_is_found_at_once() {
+        for (text, expected) in [
+            ("12.9", Some(12)),
+            ("-12.9", Some(-12)),
+            ("0.99", Some(0)),
+            ("99999999999999999999.9e-19", Some(9)),
+            ("1e3", Some(1000)),
+            ("1e-2000000000", Some(0)),
+            ("99999999999999999999e-2000000000", Some(0)),
+            ("1e2000000000", None),
+        ] {
+            let whole = Decimal::parse(text).unwrap().to_integer();
+            assert_eq!(whole, expected.map(BigInt::from), "{text}");
         }
     }
 }

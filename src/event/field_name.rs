@@ -1,8 +1,10 @@
-//! A field named in an option: known at load, or made from each event.
+//! Fields by names that are no references yet: of an option, known at load or made from each event, or of the data.
 
 use std::borrow::Cow;
 
-use super::{EscapeStyle, Event, FieldRef, ReferenceError, Template};
+use super::{
+    EscapeStyle, Event, FieldError, FieldRef, METADATA, ReferenceError, TAGS, TIMESTAMP, Template, Text, Value,
+};
 
 /// A field reference, or a template that gives one for each event.
 #[derive(Clone, Debug)]
@@ -29,4 +31,32 @@ impl FieldName {
             Self::PerEvent(template, style) => FieldRef::parse(&template.render(event), *style).map(Cow::Owned),
         }
     }
+}
+
+/// Why a value could not be set under a name that came with the data.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The name is no field reference.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// The field cannot take the value.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+}
+
+impl Event {
+    /// Sets the field that a text of the data names, as a reference. Nearly all names are plain and need no parsing.
+    pub fn set_named(&mut self, name: &Text, style: EscapeStyle, value: impl Into<Value>) -> Result<(), NameError> {
+        if is_plain(name, style) {
+            self.fields_mut().insert(name.clone(), value.into());
+            return Ok(());
+        }
+        Ok(self.set(&FieldRef::parse(name, style)?, value)?)
+    }
+}
+
+/// Whether a text names a top-level field without rules of its own.
+fn is_plain(name: &str, style: EscapeStyle) -> bool {
+    let special = |byte: u8| matches!(byte, b'[' | b']') || style != EscapeStyle::None && matches!(byte, b'%' | b'&');
+    !name.bytes().any(special) && !matches!(name, TAGS | METADATA | TIMESTAMP)
 }

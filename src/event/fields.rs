@@ -69,11 +69,16 @@ pub(super) fn get_mut<'a>(root: &'a mut Map, path: &[Segment]) -> Option<&'a mut
 
 /// Sets `path`, making the maps on the way. Lists grow with nulls; a name below a list is ignored.
 pub(super) fn set(root: &mut Map, path: &[Segment], value: Value) -> Result<(), FieldError> {
-    let Some((last, parents)) = path.split_last() else { return Ok(()) };
-    let Some((first, parents)) = parents.split_first() else {
-        root.insert(last.name.clone(), value);
-        return Ok(());
-    };
+    if let Some(place) = place(root, path)? {
+        *place = value;
+    }
+    Ok(())
+}
+
+/// The place of `path`, null when it is new, with the maps on the way to it. There is none for a name below a list.
+pub(super) fn place<'a>(root: &'a mut Map, path: &[Segment]) -> Result<Option<&'a mut Value>, FieldError> {
+    let Some((last, parents)) = path.split_last() else { return Ok(None) };
+    let Some((first, parents)) = parents.split_first() else { return Ok(Some(root.slot(&last.name))) };
     let mut at = child(root, first);
     for segment in parents {
         at = match at {
@@ -85,31 +90,22 @@ pub(super) fn set(root: &mut Map, path: &[Segment], value: Value) -> Result<(), 
                     }
                     slot
                 }
-                None => return Ok(()),
+                None => return Ok(None),
             },
             other => return Err(scalar_parent(segment, other)),
         };
     }
     match at {
-        Value::Map(map) => {
-            map.insert(last.name.clone(), value);
-        }
-        Value::Array(list) => {
-            if let Some(slot) = slot(list, last)? {
-                *slot = value;
-            }
-        }
-        other => return Err(scalar_parent(last, other)),
+        Value::Map(map) => Ok(Some(map.slot(&last.name))),
+        Value::Array(list) => slot(list, last),
+        other => Err(scalar_parent(last, other)),
     }
-    Ok(())
 }
 
 /// The value of a step in a map; a missing one becomes a map.
 fn child<'a>(map: &'a mut Map, segment: &Segment) -> &'a mut Value {
-    if !map.contains_key(&segment.name) {
-        map.insert(segment.name.clone(), Map::new());
-    }
-    map.slot(segment.name.clone())
+    // It is about to get a field; most such maps have one or two.
+    map.get_or_insert_with(&segment.name, || Value::Map(Map::with_capacity(2)))
 }
 
 /// Takes the value at `path` out.

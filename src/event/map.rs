@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::in_place::push_with;
-use super::{Text, Value};
+use super::{Bytes, Text, Value};
 
 /// Number of keys up to which a map is a plain list that is scanned.
 const SCAN_LIMIT: usize = 24;
@@ -84,7 +84,7 @@ impl Map {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match &self.0 {
-            Repr::Scanned(list) => list.iter().find(|(k, _)| same(k, key)).map(|(_, v)| v),
+            Repr::Scanned(list) => list.get(find(list, key)?).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
             Repr::Shared(map) => map.get(key),
         }
@@ -94,7 +94,7 @@ impl Map {
     #[inline]
     pub fn get_text(&self, key: &Text) -> Option<&Value> {
         match &self.0 {
-            Repr::Scanned(list) => list.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            Repr::Scanned(list) => list.get(position(list, key)?).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
             Repr::Shared(map) => map.get_text(key),
         }
@@ -103,7 +103,7 @@ impl Map {
     /// The value of `key`, to change in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         match self.own() {
-            Repr::Scanned(list) => list.iter_mut().find(|(k, _)| same(k, key)).map(|(_, v)| v),
+            Repr::Scanned(list) => find(list, key).and_then(|at| list.get_mut(at)).map(|(_, v)| v),
             Repr::Indexed(map) => map.get_mut(key),
             Repr::Shared(_) => None,
         }
@@ -117,12 +117,12 @@ impl Map {
     /// Sets `key`, in its old place if it was there, else at the end. Returns the old value.
     pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
-        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
-            self.index();
+        if !self.has_room() {
+            self.make_room();
         }
-        match self.own() {
+        match &mut self.0 {
             Repr::Scanned(list) => {
-                if let Some((_, old)) = list.iter_mut().find(|(k, _)| *k == key) {
+                if let Some((_, old)) = position(list, &key).and_then(|at| list.get_mut(at)) {
                     return Some(std::mem::replace(old, value));
                 }
                 push_with(list, || (key, value));
@@ -134,43 +134,38 @@ impl Map {
     }
 
     /// The place of `key`, to put a value into; null when the key is new.
-    pub fn slot(&mut self, key: Text) -> &mut Value {
+    pub fn slot(&mut self, key: &Text) -> &mut Value {
         self.get_or_insert_with(key, Value::default)
     }
 
     /// Enters a key and returns its index, for [`Map::value_at`]. A new key gets null as its value.
     #[inline]
     pub(crate) fn enter(&mut self, key: Text) -> usize {
+        if !self.has_room() {
+            self.make_room();
+        }
         match &mut self.0 {
-            Repr::Scanned(list) if list.len() < SCAN_LIMIT => match list.iter().position(|(k, _)| *k == key) {
+            Repr::Scanned(list) => match position(list, &key) {
                 Some(at) => at,
                 None => {
                     push_with(list, || (key, Value::Null));
                     list.len() - 1
                 }
             },
-            _ => self.enter_indexed(key),
-        }
-    }
-
-    fn enter_indexed(&mut self, key: Text) -> usize {
-        self.own();
-        self.index();
-        match &mut self.0 {
             Repr::Indexed(map) => {
                 let entry = map.entry(key);
                 let at = entry.index();
                 entry.or_default();
                 at
             }
-            _ => 0,
+            Repr::Shared(_) => 0,
         }
     }
 
     /// The value of the key that [`Map::enter`] said is at `index`. No other key may have been removed since.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value_at(&mut self, index: usize) -> &mut Value {
-        match self.own() {
+        match &mut self.0 {
             Repr::Scanned(list) => &mut list[index].1,
             Repr::Indexed(map) => &mut map[index],
             Repr::Shared(map) => Arc::make_mut(map).value_at(index),
@@ -179,19 +174,16 @@ impl Map {
 
     /// The value of `key`; a new key comes to the end with `default()`.
     #[inline]
-    pub fn get_or_insert_with(&mut self, key: Text, default: impl FnOnce() -> Value) -> &mut Value {
-        if matches!(&self.0, Repr::Scanned(list) if list.len() >= SCAN_LIMIT) {
-            self.index();
-        }
-        if matches!(self.0, Repr::Shared(_)) {
-            self.own();
+    pub fn get_or_insert_with(&mut self, key: &Text, default: impl FnOnce() -> Value) -> &mut Value {
+        if !self.has_room() {
+            self.make_room();
         }
         match &mut self.0 {
-            Repr::Scanned(list) => match list.iter().position(|(k, _)| *k == key) {
+            Repr::Scanned(list) => match position(list, key) {
                 Some(at) => &mut list[at].1,
-                None => &mut push_with(list, || (key, default())).1,
+                None => &mut push_with(list, || (key.clone(), default())).1,
             },
-            Repr::Indexed(map) => map.entry(key).or_insert_with(default),
+            Repr::Indexed(map) => map.entry(key.clone()).or_insert_with(default),
             Repr::Shared(map) => Arc::make_mut(map).slot(key),
         }
     }
@@ -200,13 +192,28 @@ impl Map {
     #[inline(always)]
     pub(super) fn add(&mut self, key: Text, value: impl FnOnce() -> Value) -> &mut Value {
         debug_assert!(!self.contains_key(&key));
-        if !matches!(&self.0, Repr::Scanned(list) if list.len() < SCAN_LIMIT) {
-            return self.get_or_insert_with(key, value);
+        if !self.has_room() {
+            return self.get_or_insert_with(&key, value);
         }
         match &mut self.0 {
             Repr::Scanned(list) => &mut push_with(list, || (key, value())).1,
             Repr::Indexed(map) => map.entry(key).or_insert_with(value),
-            Repr::Shared(map) => Arc::make_mut(map).get_or_insert_with(key, value),
+            Repr::Shared(map) => Arc::make_mut(map).get_or_insert_with(&key, value),
+        }
+    }
+
+    /// Whether this is a list of its own that can take another field.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        matches!(&self.0, Repr::Scanned(list) if list.len() < SCAN_LIMIT)
+    }
+
+    /// Makes a shared map its own, and a list that is full an index.
+    #[inline]
+    fn make_room(&mut self) {
+        self.own();
+        if !self.has_room() {
+            self.index();
         }
     }
 
@@ -223,7 +230,7 @@ impl Map {
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         match self.own() {
             Repr::Scanned(list) => {
-                let at = list.iter().position(|(k, _)| same(k, key))?;
+                let at = find(list, key)?;
                 Some(list.remove(at).1)
             }
             Repr::Indexed(map) => map.shift_remove(key),
@@ -234,6 +241,16 @@ impl Map {
     /// Empties the map.
     pub fn clear(&mut self) {
         *self = Self::new();
+    }
+
+    /// Takes out all fields, in insertion order. The map keeps its memory, also when not all are asked for.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Text, Value)> {
+        let (list, map) = match self.own() {
+            Repr::Scanned(list) => (Some(list.drain(..)), None),
+            Repr::Indexed(map) => (None, Some(map.drain(..))),
+            Repr::Shared(_) => (None, None),
+        };
+        list.into_iter().flatten().chain(map.into_iter().flatten())
     }
 
     /// Fields in insertion order.
@@ -265,11 +282,27 @@ impl Map {
     }
 }
 
-/// Equality of names. Nearly all of them differ in length or first byte, which is seen without a call.
+/// Where `key` is.
 #[inline]
-fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    a.len() == b.len() && a.first() == b.first() && a == b
+fn find(list: &[(Text, Value)], key: &str) -> Option<usize> {
+    if key.len() <= Bytes::inline_capacity() {
+        return position(list, &Text::from(key));
+    }
+    list.iter().position(|(k, _)| k == key)
+}
+
+/// Where `key` is. Short names are compared as two words.
+#[inline(always)]
+fn position(list: &[(Text, Value)], key: &Text) -> Option<usize> {
+    if !key.is_short() {
+        return position_of_long(list, key);
+    }
+    list.iter().position(|(k, _)| k.has_words_of(key))
+}
+
+#[cold]
+fn position_of_long(list: &[(Text, Value)], key: &Text) -> Option<usize> {
+    list.iter().position(|(k, _)| k == key)
 }
 
 struct Iter<'a> {
@@ -344,5 +377,44 @@ impl IntoIterator for Map {
             Repr::Shared(_) => (None, None),
         };
         list.into_iter().flatten().chain(map.into_iter().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_map_becomes_a_list_of_its_own_when_it_changes() {
+        let shared: Map = [("a", Value::Integer(1)), ("b", Value::Integer(2))].into_iter().collect();
+        let shared = shared.shared();
+        let (mut entered, mut inserted, mut filled) = (shared.clone(), shared.clone(), shared.clone());
+        assert_eq!([entered.enter(Text::from("b")), entered.enter(Text::from("c"))], [1, 2]);
+        inserted.insert("c", Value::Null);
+        *filled.slot(&Text::from("c")) = Value::Null;
+        for own in [&entered, &inserted, &filled] {
+            assert!(matches!(own.0, Repr::Scanned(_)));
+            assert_eq!(own.keys().map(Text::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
+        }
+        assert_eq!(shared.len(), 2);
+    }
+
+    #[test]
+    fn a_list_that_is_full_becomes_an_index_in_every_way_of_adding() {
+        let names: Vec<Text> = (0..=SCAN_LIMIT).map(|n| Text::from(n.to_string())).collect();
+        let ways: [fn(&mut Map, &Text); 3] = [
+            |map, name| drop(map.insert(name.clone(), Value::Null)),
+            |map, name| _ = map.enter(name.clone()),
+            |map, name| *map.slot(name) = Value::Null,
+        ];
+        for add in ways {
+            let mut map = Map::new();
+            for name in &names {
+                assert!(matches!(map.0, Repr::Scanned(_)));
+                add(&mut map, name);
+            }
+            assert!(matches!(map.0, Repr::Indexed(_)));
+            assert!(map.keys().eq(&names));
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! language, the queues and the plugins are built on it.
 
 mod bytes;
+pub mod calendar;
+mod clock;
 mod decimal;
 mod field_name;
 mod fields;
@@ -21,8 +23,9 @@ mod timestamp;
 mod value;
 
 pub use bytes::Bytes;
+pub use clock::Clock;
 pub use decimal::Decimal;
-pub use field_name::FieldName;
+pub use field_name::{FieldName, NameError};
 pub use fields::{FieldError, METADATA, TAGS, TIMESTAMP, VERSION};
 pub use map::Map;
 pub use record::Event;

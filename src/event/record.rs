@@ -5,6 +5,9 @@ use super::{
     FieldError, FieldRef, METADATA, Map, Root, TAGS, TIMESTAMP, Text, Timestamp, VERSION, Value, fields, text_form,
 };
 
+/// Room for what an input sets and a filter or two add, so that few events have to move.
+const USUAL_FIELDS: usize = 8;
+
 /// One event on its way through a pipeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Event {
@@ -39,7 +42,7 @@ impl Event {
     #[inline]
     pub fn push_message(message: Text, timestamp: Timestamp, keep_original: bool, out: &mut Vec<Self>) {
         let original = if keep_original { message.clone() } else { Text::new() };
-        let made = || Self { fields: Map::with_capacity(6), metadata: Map::new(), cancelled: false };
+        let made = || Self { fields: Map::with_capacity(USUAL_FIELDS), metadata: Map::new(), cancelled: false };
         let fields = &mut push_with(out, made).fields;
         fields.add(Text::borrowed("message"), || Value::String(message));
         fields.add(Text::borrowed(TIMESTAMP), || Value::Timestamp(timestamp));
@@ -164,6 +167,15 @@ impl Event {
             }
             (_, path, value) => fields::set(self.root_mut(field), path, value),
         }
+    }
+
+    /// The place of a field, made when it is missing, and null then. `None` for fields that do not take any value
+    /// (`tags`, `@timestamp`, all of `@metadata`) and for a name below a list.
+    pub fn place(&mut self, field: &FieldRef) -> Result<Option<&mut Value>, FieldError> {
+        if !field.takes_all() {
+            return Ok(None);
+        }
+        fields::place(self.root_mut(field), field.path())
     }
 
     /// Takes a field out. All of `@metadata` is emptied and comes back as a map.

@@ -44,6 +44,7 @@ pub struct FieldRef {
     text: Text,
     root: Root,
     path: Box<[Segment]>,
+    takes_all: bool,
 }
 
 impl FieldRef {
@@ -111,7 +112,20 @@ impl FieldRef {
             _ => Root::Fields,
         };
         let path = names.into_iter().map(|name| Segment { index: index_of(&name), name }).collect();
-        Self { text: Text::from(text), root, path }
+        Self::new(Text::from(text), root, path)
+    }
+
+    fn new(text: Text, root: Root, path: Box<[Segment]>) -> Self {
+        let takes_all = match (root, path.first().map(|first| first.name.as_str())) {
+            (Root::Metadata, first) => first.is_some(),
+            (Root::Fields, first) => !matches!(first, None | Some(super::TIMESTAMP | super::TAGS)),
+        };
+        Self { text, root, path, takes_all }
+    }
+
+    /// Whether the field takes any value.
+    pub(super) fn takes_all(&self) -> bool {
+        self.takes_all
     }
 
     /// The reference as it was written.
@@ -137,6 +151,11 @@ impl FieldRef {
         }
     }
 
+    /// Whether both lead to the same field, however they are written.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.root == other.root && self.path == other.path
+    }
+
     /// This reference with further steps below it.
     pub fn child(&self, names: &[&str]) -> Self {
         let mut text = if self.text.starts_with('[') { self.text.to_string() } else { format!("[{}]", self.text) };
@@ -145,7 +164,7 @@ impl FieldRef {
             text.push_str(&format!("[{name}]"));
             path.push(Segment { name: Text::from(*name), index: index_of(name) });
         }
-        Self { text: Text::from(text), root: self.root, path: path.into() }
+        Self::new(Text::from(text), self.root, path.into())
     }
 }
 

@@ -4,6 +4,8 @@
 //! events of a batch are then made, changed and freed by one thread while they are in its cache, and several workers
 //! decode what one input reads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::Event;
 
 /// A known number of events in order.
@@ -46,7 +48,14 @@ impl EventStream {
         let most = most.min(self.remaining);
         match &mut self.source {
             Source::Made(events) => out.extend(events.by_ref().take(most)),
-            Source::Lazy(make) => make(most, out),
+            Source::Lazy(make) => {
+                // A record that a decoder breaks on must not bring down the worker that decodes it.
+                if catch_unwind(AssertUnwindSafe(|| make(most, out))).is_err() {
+                    tracing::error!(target: "logstash.codecs", "a codec broke on what it was given; the rest of \
+                        what was read with it is lost");
+                    self.remaining = out.len() - before;
+                }
+            }
         }
         let taken = out.get_mut(before..).unwrap_or_default();
         self.changes.iter().for_each(|change| change(taken));

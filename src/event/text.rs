@@ -23,6 +23,7 @@ impl Text {
     }
 
     /// Text of the program itself. Costs nothing, nor do its clones.
+    #[inline]
     pub const fn borrowed(text: &'static str) -> Self {
         Self(Bytes::borrowed(text.as_bytes()))
     }
@@ -30,6 +31,31 @@ impl Text {
     /// The bytes as text, or the bytes back.
     pub fn from_utf8(bytes: Bytes) -> Result<Self, NotUtf8> {
         if simdutf8::basic::from_utf8(&bytes).is_ok() { Ok(Self(bytes)) } else { Err(NotUtf8(bytes)) }
+    }
+
+    /// The bytes at `range` as text, which shares their memory unless it is short. `None` when they are no text.
+    #[inline(always)]
+    pub fn in_bytes(bytes: &Bytes, range: Range<usize>) -> Option<Self> {
+        let part = bytes.slice(range)?;
+        (part.is_short_ascii() || part.is_ascii() || simdutf8::basic::from_utf8(&part).is_ok()).then_some(Self(part))
+    }
+
+    /// See [`Bytes::is_short`].
+    #[inline]
+    pub(super) fn is_short(&self) -> bool {
+        self.0.is_short()
+    }
+
+    /// See [`Bytes::has_words_of`].
+    #[inline(always)]
+    pub(super) fn has_words_of(&self, other: &Self) -> bool {
+        self.0.has_words_of(&other.0)
+    }
+
+    /// The memory of a text that is kept inline, see [`Bytes::as_padded`].
+    #[inline]
+    pub(super) fn as_padded(&self) -> Option<(&[u8; 16], usize)> {
+        self.0.as_padded()
     }
 
     /// The text.
@@ -47,7 +73,7 @@ impl Text {
         if !text.is_char_boundary(range.start) || !text.is_char_boundary(range.end) {
             return Self::new();
         }
-        Self(self.0.slice(range).unwrap_or_default())
+        self.0.slice(range).map(Self).unwrap_or_default()
     }
 }
 
@@ -60,8 +86,11 @@ impl Text {
     /// A text that was borrowed from `bytes`, which it shares unless it is short; any other text is copied.
     #[inline]
     pub fn part_of(bytes: &Bytes, part: &str) -> Self {
-        // A part that lies inside is the same memory, so it is the same UTF-8.
-        bytes.part(part.as_bytes()).map_or_else(|| Self::from(part), Self)
+        match bytes.part(part.as_bytes()) {
+            // A part that lies inside is the same memory, so it is the same UTF-8.
+            Some(part) => Self(part),
+            None => Self::from(part),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use jiff::tz::TimeZone;
 
+use super::calendar;
+
 /// Seconds and nanoseconds since the Unix epoch, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
@@ -61,39 +63,37 @@ impl Timestamp {
 
     /// Writes the ISO 8601 form: UTC with `Z`, 3 fraction digits, or 6 or 9 where needed.
     pub fn write_iso(self, out: &mut Vec<u8>) {
-        let at = TimeZone::UTC.to_datetime(self.to_jiff());
-        let year = i32::from(at.year());
-        let mut digits = itoa::Buffer::new();
-        if (0..=9999).contains(&year) {
-            out.extend_from_slice(&[two(year / 100)[0], two(year / 100)[1], two(year % 100)[0], two(year % 100)[1]]);
-        } else {
-            out.extend_from_slice(digits.format(year).as_bytes());
-        }
-        for (separator, part) in
-            [(b'-', at.month()), (b'-', at.day()), (b'T', at.hour()), (b':', at.minute()), (b':', at.second())]
-        {
-            out.push(separator);
-            out.extend_from_slice(&two(i32::from(part)));
-        }
-        out.push(b'.');
-        let (mut rest, groups) = match self.nanos {
-            n if n % 1_000_000 == 0 => (n / 1_000_000, 1),
-            n if n % 1_000 == 0 => (n / 1_000, 2),
-            n => (n, 3),
+        let (year, month, day) = calendar::date_of(self.seconds.div_euclid(86_400));
+        let second = self.seconds.rem_euclid(86_400);
+        let (fraction, width) = match self.nanos {
+            n if n % 1_000_000 == 0 => (n / 1_000_000, 3),
+            n if n % 1_000 == 0 => (n / 1_000, 6),
+            n => (n, 9),
         };
-        let mut fraction = [b'0'; 9];
-        let width = groups * 3;
-        for slot in fraction.iter_mut().take(width).rev() {
-            *slot = b'0' + (rest % 10) as u8;
-            rest /= 10;
+        // Put together here, so that `out` grows once.
+        let mut text = *b"0000-00-00T00:00:00.000000000Z";
+        let end = 20 + width;
+        put(&mut text[..4], year.abs());
+        put(&mut text[5..7], month);
+        put(&mut text[8..10], day);
+        put(&mut text[11..13], second / 3600);
+        put(&mut text[14..16], second / 60 % 60);
+        put(&mut text[17..19], second % 60);
+        put(&mut text[20..end], i64::from(fraction));
+        text[end] = b'Z';
+        if year < 0 {
+            out.push(b'-');
         }
-        out.extend_from_slice(fraction.get(..width).unwrap_or_default());
-        out.push(b'Z');
+        out.extend_from_slice(&text[..=end]);
     }
 }
 
-fn two(n: i32) -> [u8; 2] {
-    [b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
+/// Fills all places with the last digits of a number.
+fn put(places: &mut [u8], mut number: i64) {
+    for place in places.iter_mut().rev() {
+        *place = b'0' + number.rem_euclid(10) as u8;
+        number /= 10;
+    }
 }
 
 /// The form that [`Timestamp::write_iso`] writes, which is nearly all that is ever read; without calendar or zone.
@@ -109,21 +109,12 @@ fn parse_canonical(text: &[u8]) -> Option<Timestamp> {
     }
     let (year, month, day) = (digits(&[y0, y1, y2, y3])?, digits(&[m0, m1])?, digits(&[d0, d1])?);
     let (hour, minute, second) = (digits(&[h0, h1])?, digits(&[i0, i1])?, digits(&[s0, s1])?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last_day = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 => 28 + i64::from(leap),
-        _ => return None,
-    };
+    let last_day = calendar::days_in_month(year, month);
     if !(1..=last_day).contains(&day) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     let nanos = digits(fraction)? as u32 * 10_u32.pow(9 - fraction.len() as u32);
-    // Days since 1970 in years that begin in March, so that the leap day is the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let days = calendar::days_since_1970(year, month, day);
     Some(Timestamp { seconds: days * 86400 + hour * 3600 + minute * 60 + second, nanos })
 }
 
@@ -226,6 +217,12 @@ impl std::fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_year_before_christ_has_four_digits() {
+        let first = Timestamp::from_unix(-62_198_755_200, 0).unwrap();
+        assert_eq!(first.to_string(), "-0001-01-01T00:00:00.000Z");
+    }
 
     #[test]
     fn the_short_way_and_the_calendar_agree() {

@@ -25,7 +25,7 @@ pub use plugin::{CodecInfo, PluginFlows, PluginInfo, PluginMetrics};
 pub use reloads::{ReloadError, Reloads};
 pub use stopwatch::{Stopwatch, StopwatchGuard};
 
-/// A number that only grows.
+/// A number that grows, or one that is set to what there is now.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -33,6 +33,11 @@ impl Counter {
     /// Adds `n`.
     pub fn add(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
+    }
+
+    /// There are `n` now.
+    pub fn set(&self, n: u64) {
+        self.0.store(n, Relaxed);
     }
 
     /// Its value now.

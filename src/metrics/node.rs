@@ -324,6 +324,7 @@ mod tests {
             id: name.into(),
             explicit_id: true,
             place: Place { file: "f".into(), line: 1, column: 1 },
+            measured: true,
             metrics: Arc::new(PluginMetrics::default()),
         };
         let (stuck, idle) = (plugin("stuck"), plugin("idle"));

@@ -25,6 +25,8 @@ pub struct PluginInfo {
     pub explicit_id: bool,
     /// Where the plugin stands.
     pub place: Place,
+    /// Whether its counters are shown (`enable_metric`, `metric.collect`).
+    pub measured: bool,
     /// Its counters.
     pub metrics: Arc<PluginMetrics>,
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::Lease;
-use super::batch::Selection;
 use super::filtering::Filtering;
 use super::plan::{OutputSlot, Step, StepBranch};
+use crate::acknowledgement::Lease;
 use crate::event::Event;
-use crate::plugins::{Delivery, GivenBack, OutputBatch, Sent, Stop};
+use crate::plugins::batch::Selection;
+use crate::plugins::{Deliveries, Delivery, GivenBack, OutputBatch, Sent, Stop};
 
 /// First and longest wait before an output is offered an event again.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -19,11 +19,8 @@ pub(super) async fn deliver(
     lease: &Lease,
     stop: &Stop,
 ) -> Result<(), GivenBack> {
-    let outputs = &filtering.plan.outputs;
-    let mut targets: Vec<Selection> = vec![Selection::new(); outputs.len()];
-    let all: Selection = (0..events.len() as u32).collect();
-    route(filtering, &filtering.plan.output_steps, events, &all, &mut targets);
-    for (slot, target) in outputs.iter().zip(&targets) {
+    let targets = filtering.targets(events);
+    for (slot, target) in filtering.plan.outputs.iter().zip(&targets) {
         let live = target.iter().filter_map(|&at| events.get(at as usize)).filter(|e| !e.is_cancelled());
         let events: Vec<&Event> = live.collect();
         if !events.is_empty() {
@@ -31,6 +28,17 @@ pub(super) async fn deliver(
         }
     }
     Ok(())
+}
+
+impl Filtering<'_> {
+    /// Which of the events lead to each output, in config order of the outputs. An event whose condition cannot be
+    /// evaluated is cancelled.
+    pub fn targets(&self, events: &mut [Event]) -> Vec<Vec<u32>> {
+        let mut targets: Vec<Selection> = vec![Selection::new(); self.plan.outputs.len()];
+        let all: Selection = (0..events.len() as u32).collect();
+        route(self, &self.plan.output_steps, events, &all, &mut targets);
+        targets
+    }
 }
 
 fn route(
@@ -48,9 +56,15 @@ fn route(
                 }
             }
             Step::Branch(branch) => route_branch(filtering, branch, events, selection, targets),
-            Step::Switch(switch) => {
+            Step::Switch(switch) if filtering.decisions.is_some() => {
                 for branch in &switch.branches {
                     route_branch(filtering, branch, events, selection, targets);
+                }
+            }
+            Step::Switch(switch) => {
+                for (place, taken) in filtering.sort_by_if(switch, events, selection) {
+                    let bodies = switch.branches.get(place).into_iter().flat_map(StepBranch::bodies);
+                    bodies.for_each(|steps| route(filtering, steps, events, &taken, targets));
                 }
             }
         }
@@ -64,21 +78,10 @@ fn route_branch(
     selection: &Selection,
     targets: &mut [Selection],
 ) {
-    let mut rest = selection.clone();
-    for arm in &branch.arms {
-        let mut taken = Selection::new();
-        rest.retain(|&at| {
-            let Some(event) = events.get_mut(at as usize).filter(|e| !e.is_cancelled()) else { return false };
-            match arm.condition.evaluate(event) {
-                Ok(true) => taken.push(at),
-                Ok(false) => return true,
-                Err(error) => filtering.condition_failed(arm, event, &error.to_string()),
-            }
-            false
-        });
-        route(filtering, &arm.body, events, &taken, targets);
+    let taken = filtering.sort_by_arm(branch, events, selection);
+    for (steps, taken) in branch.bodies().zip(&taken) {
+        route(filtering, steps, events, taken, targets);
     }
-    route(filtering, &branch.otherwise, events, &rest, targets);
 }
 
 /// Offers events to an output until each one is delivered or dead.
@@ -89,30 +92,29 @@ async fn offer<'e>(slot: &OutputSlot, mut events: Vec<&'e Event>, lease: &Lease,
     let _running = metrics.duration.start();
     let mut wait = RETRY_AFTER.0;
     loop {
-        let deliveries = slot.output.write(&OutputBatch { events: &events, lease }, stop).await?;
-        if deliveries.is_all() {
+        let Deliveries::Each(answers) = slot.output.write(&OutputBatch { events: &events, lease }, stop).await? else {
             break;
-        }
-        let mut again: Vec<(usize, &'e Event)> = Vec::new();
+        };
+        let mut again: Vec<&'e Event> = Vec::new();
         let mut dead: Vec<(&'e Event, String)> = Vec::new();
-        let mut why = String::new();
-        for (at, delivery) in deliveries.exceptions() {
-            let Some(&event) = events.get(at) else { continue };
-            match delivery {
-                Delivery::Delivered => {}
-                Delivery::Dead(reason) => dead.push((event, reason)),
-                Delivery::Retry(reason) => {
+        let mut why = String::from("it did not say what became of them");
+        let mut answers = answers.into_iter();
+        for event in events {
+            match answers.next() {
+                Some(Delivery::Delivered) => {}
+                Some(Delivery::Dead(reason)) => dead.push((event, reason)),
+                Some(Delivery::Retry(reason)) => {
                     why = reason;
-                    again.push((at, event));
+                    again.push(event);
                 }
+                None => again.push(event),
             }
         }
         bury(slot, &dead)?;
         if again.is_empty() {
             break;
         }
-        again.sort_by_key(|(at, _)| *at);
-        events = again.into_iter().map(|(_, event)| event).collect();
+        events = again;
         tracing::warn!(target: "spillway.output", { plugin.id = %slot.info.label(), count = events.len() },
             "the {} output could not deliver, next try in {} s: {why}", slot.info.name, wait.as_secs());
         tokio::select! {

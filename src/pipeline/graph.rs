@@ -95,7 +95,7 @@ impl Builder<'_> {
     fn condition(&mut self, text: &str, place: &Place, ends: &[End]) -> Arc<str> {
         let mut hasher = Sha256::new();
         hasher.update(self.plan.hash.as_bytes());
-        hasher.update(place.to_string().as_bytes());
+        hasher.update(self.graph.conditions.len().to_be_bytes());
         hasher.update(text.as_bytes());
         let id: Arc<str> = hex(&hasher.finalize()).into();
         self.connect(ends, &id);
@@ -107,27 +107,18 @@ impl Builder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
 
     use super::*;
     use crate::config::{self, Language, Origin, Variables};
     use crate::event::EscapeStyle;
     use crate::pipeline::{Environment, compile};
-    use crate::plugins::{DeadLetterQueue, Ecs, Stop};
 
     /// The edges as `from>to`, `from+to` when true, `from-to` when false; conditions by their text.
     fn edges(text: &str) -> Vec<String> {
         let origin = Origin::String { name: "config string".into(), text: text.into() };
         let language = Language { support_escapes: false, escape_style: EscapeStyle::None };
         let mut loaded = config::load(&origin, &language, &Variables::default());
-        let environment = Environment {
-            pipeline_id: "main".into(),
-            ecs: Ecs::V8,
-            escape_style: EscapeStyle::None,
-            path_data: PathBuf::new(),
-            host: "h".into(),
-            dead_letters: DeadLetterQueue::new(false, Stop::new()),
-        };
+        let environment = Environment::alone();
         let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut loaded.diagnostics);
         assert!(!loaded.diagnostics.has_errors(), "{:?}", loaded.diagnostics);
         let graph = graph(&compiled, &ConfigSource::Text(text.into()));

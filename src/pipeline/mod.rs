@@ -6,26 +6,22 @@
 //!                                                          └─ not now: wait and retry (back-pressure)
 //! ```
 
-mod batch;
+mod decisions;
 mod delivery;
 mod dispatch;
 mod filtering;
 mod graph;
-mod lease;
 mod plan;
 mod prepare;
-mod progress;
+mod register;
 mod run;
-mod sink;
 mod supervisor;
+mod switch;
 mod worker;
 
-pub use batch::{Emitter, FilterBatch, Outcome};
+pub use decisions::{Decided, Decisions};
 pub use filtering::{Filtering, Flush};
-pub use lease::Lease;
 pub use plan::{Compiled, Environment, FilterSlot, InputSlot, OutputSlot, Plan, Step, StepBranch, Switch, compile};
-pub use prepare::{Prepared, Shared, prepare};
-pub use progress::Progress;
+pub use prepare::{Prepared, Shared, assemble, look_between, prepare, read};
 pub use run::{Finish, Opened, Running, StartError};
-pub use sink::InputSink;
 pub use supervisor::{RunEnd, run};

@@ -5,15 +5,19 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::dispatch::{Dispatch, compare_one_field};
+use super::dispatch::{Dispatch, Failed, Places};
+use crate::config;
 use crate::config::ast::{Config, Node, PluginBlock, PluginKind};
 use crate::config::condition::Condition;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{Place, Sources, Span};
-use crate::event::EscapeStyle;
+use crate::event::{Clock, EscapeStyle, Event};
 use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
-use crate::plugins::{Context, DeadLetterQueue, DeadLetters, Ecs, Filter, Input, Options, Output, registry};
+use crate::plugins::options::Built;
+use crate::plugins::{
+    Claims, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop, registry,
+};
 
 /// What a pipeline gives to all of its plugins.
 #[derive(Clone, Debug)]
@@ -26,10 +30,33 @@ pub struct Environment {
     pub escape_style: EscapeStyle,
     /// `path.data`.
     pub path_data: std::path::PathBuf,
+    /// Where the settings files are, if there are any.
+    pub path_settings: Option<std::path::PathBuf>,
     /// Name of this machine.
     pub host: Arc<str>,
     /// The pipeline's dead letter queue.
     pub dead_letters: DeadLetterQueue,
+    /// The time of day.
+    pub clock: Clock,
+    /// Cancelled when the pipeline is to end.
+    pub stop: Stop,
+}
+
+impl Environment {
+    /// Of a pipeline that stands alone, as tests and benchmarks need it.
+    pub fn alone() -> Self {
+        Self {
+            pipeline_id: Arc::from("main"),
+            ecs: Ecs::V8,
+            escape_style: EscapeStyle::None,
+            path_data: std::env::temp_dir(),
+            path_settings: None,
+            host: Arc::from("test-host"),
+            dead_letters: DeadLetterQueue::default(),
+            clock: Clock::default(),
+            stop: Stop::new(),
+        }
+    }
 }
 
 /// A compiled pipeline.
@@ -38,6 +65,8 @@ pub struct Compiled {
     pub inputs: Vec<InputSlot>,
     /// What all workers share.
     pub plan: Plan,
+    /// Where the values of passwords stand.
+    pub secrets: Vec<Span>,
 }
 
 /// Filters and outputs of a pipeline, and how events get from one to the next.
@@ -50,7 +79,7 @@ pub struct Plan {
     pub outputs: Vec<OutputSlot>,
     /// The output section.
     pub output_steps: Vec<Step>,
-    /// Changes when the configuration does: 64 hex digits.
+    /// Changes when the meaning of the configuration does: 64 hex digits.
     pub hash: String,
 }
 
@@ -62,6 +91,8 @@ pub struct InputSlot {
     pub input: Box<dyn Input>,
     /// Its common options.
     pub decoration: Decoration,
+    /// The codec it decodes with, if it has one.
+    pub decoders: Option<Decoders>,
 }
 
 /// A filter that is ready to run.
@@ -90,11 +121,11 @@ pub enum Step {
     Plugin(usize),
     /// An `if`.
     Branch(StepBranch),
-    /// Several `if` in a row, each with one condition and no `else`, that one look-up decides.
+    /// Several `if` in a row, each with one condition and no `else`.
     Switch(Switch),
 }
 
-/// Several `if` in a row that compare the same field with texts.
+/// Several `if` in a row that are decided together.
 pub struct Switch {
     /// In the order written; the events pass all of them.
     pub branches: Vec<StepBranch>,
@@ -107,7 +138,7 @@ pub struct StepBranch {
     pub arms: Vec<StepArm>,
     /// `else`.
     pub otherwise: Vec<Step>,
-    /// Decides all arms at once, where one field is compared with texts.
+    /// Decides all arms at once, where they are many.
     pub(super) dispatch: Option<Dispatch>,
 }
 
@@ -119,6 +150,27 @@ pub struct StepArm {
     pub place: Place,
     /// The steps inside the braces.
     pub body: Vec<Step>,
+}
+
+impl StepBranch {
+    /// What each arm leads to, and at last `else`.
+    pub(super) fn bodies(&self) -> impl Iterator<Item = &[Step]> {
+        self.arms.iter().map(|arm| arm.body.as_slice()).chain([self.otherwise.as_slice()])
+    }
+
+    /// The first arm that is true for this event; one behind the last when none is. `candidates` as
+    /// [`Dispatch::next`] takes it.
+    pub(super) fn choose(&self, event: &Event, candidates: Option<&mut Places>) -> Result<usize, Failed> {
+        if let (Some(dispatch), Some(candidates)) = (&self.dispatch, candidates) {
+            return Ok(dispatch.next(event, 0, candidates)?.unwrap_or(self.arms.len()));
+        }
+        for (at, arm) in self.arms.iter().enumerate() {
+            if arm.condition.evaluate(event).map_err(|error| (at, error))? {
+                return Ok(at);
+            }
+        }
+        Ok(self.arms.len())
+    }
 }
 
 impl Compiled {
@@ -137,22 +189,25 @@ pub fn compile(
     environment: &Environment,
     diagnostics: &mut Diagnostics,
 ) -> Compiled {
-    let hash = config_hash(sources);
+    let hash = config::digest(config, sources);
     let mut compiler = Compiler {
         sources,
         environment,
         diagnostics,
         hash: &hash,
         ids: HashMap::new(),
+        claims: Claims::default(),
+        introduced: 0,
         filters: Vec::new(),
         outputs: Vec::new(),
         outputs_given: count_plugins(&config.outputs),
+        secrets: Vec::new(),
     };
     let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
     let filter_steps = compiler.steps(&config.filters);
     let output_steps = compiler.steps(&config.outputs);
-    let Compiler { filters, outputs, .. } = compiler;
-    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash } }
+    let Compiler { filters, outputs, secrets, .. } = compiler;
+    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash }, secrets }
 }
 
 fn count_plugins(nodes: &[Node]) -> usize {
@@ -165,18 +220,13 @@ fn count_plugins(nodes: &[Node]) -> usize {
     nodes.iter().map(inside).sum()
 }
 
-/// Puts every run of `if` that one look-up can decide into a switch.
+/// Puts every run of `if` that has neither `else if` nor `else` into a switch, where it is long.
 fn join_switches(steps: Vec<Step>) -> Vec<Step> {
     let mut joined = Vec::with_capacity(steps.len());
     let mut run: Vec<StepBranch> = Vec::new();
     for step in steps {
         match step {
-            Step::Branch(branch) if only_condition(&branch).is_some() => {
-                if run.first().is_some_and(|first| !belong_together(first, &branch)) {
-                    end_run(&mut run, &mut joined);
-                }
-                run.push(branch);
-            }
+            Step::Branch(branch) if only_condition(&branch).is_some() => run.push(branch),
             step => {
                 end_run(&mut run, &mut joined);
                 joined.push(step);
@@ -185,10 +235,6 @@ fn join_switches(steps: Vec<Step>) -> Vec<Step> {
     }
     end_run(&mut run, &mut joined);
     joined
-}
-
-fn belong_together(a: &StepBranch, b: &StepBranch) -> bool {
-    matches!((only_condition(a), only_condition(b)), (Some(a), Some(b)) if compare_one_field(a, b))
 }
 
 fn end_run(run: &mut Vec<StepBranch>, joined: &mut Vec<Step>) {
@@ -207,15 +253,6 @@ fn only_condition(branch: &StepBranch) -> Option<&Condition> {
     }
 }
 
-fn config_hash(sources: &Sources) -> String {
-    let mut hasher = Sha256::new();
-    for (_, source) in sources.iter() {
-        hasher.update(source.text.as_bytes());
-        hasher.update([0]);
-    }
-    hex(&hasher.finalize())
-}
-
 /// Lower case.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
@@ -227,10 +264,14 @@ struct Compiler<'a> {
     diagnostics: &'a mut Diagnostics,
     hash: &'a str,
     ids: HashMap<Arc<str>, Span>,
+    claims: Claims,
+    /// Plugins introduced so far.
+    introduced: u64,
     filters: Vec<FilterSlot>,
     outputs: Vec<OutputSlot>,
     /// How many outputs the configuration has.
     outputs_given: usize,
+    secrets: Vec<Span>,
 }
 
 impl Compiler<'_> {
@@ -262,9 +303,10 @@ impl Compiler<'_> {
         let (info, context) = self.introduce(block);
         let mut options = Options::new(block, &context, self.diagnostics);
         let decoration = Decoration::read(&mut options);
-        let input = (plugin.build)(&mut options);
-        options.finish();
-        Some(InputSlot { info, input, decoration })
+        let mut built = options.finish_with(plugin.build);
+        let decoders = built.decoders.take();
+        let input = self.plugin_of(built)?;
+        Some(InputSlot { info, input, decoration, decoders })
     }
 
     fn filter(&mut self, block: &PluginBlock) -> Option<usize> {
@@ -275,8 +317,8 @@ impl Compiler<'_> {
         let (info, context) = self.introduce(block);
         let mut options = Options::new(block, &context, self.diagnostics);
         let on_match = OnMatch::read(&mut options);
-        let filter = (plugin.build)(&mut options);
-        options.finish();
+        let built = options.finish_with(plugin.build);
+        let filter = self.plugin_of(built)?;
         self.filters.push(FilterSlot { info, filter, on_match });
         Some(self.filters.len() - 1)
     }
@@ -289,16 +331,22 @@ impl Compiler<'_> {
         let (info, context) = self.introduce(block);
         let mut options = Options::new(block, &context, self.diagnostics);
         common::output(&mut options);
-        let output = (plugin.build)(&mut options);
-        options.finish();
+        let built = options.finish_with(plugin.build);
+        let output = self.plugin_of(built)?;
         self.outputs.push(OutputSlot { info, output, dead_letters: context.dead_letters });
         Some(self.outputs.len() - 1)
     }
 
+    fn plugin_of<T>(&mut self, built: Built<T>) -> Option<T> {
+        self.secrets.extend(built.secrets);
+        built.plugin
+    }
+
     fn introduce(&mut self, block: &PluginBlock) -> (PluginInfo, Context) {
+        self.introduced += 1;
         let explicit = common::explicit_id(block);
         let place = self.sources.place(block.name_span);
-        let id = explicit.clone().unwrap_or_else(|| self.made_id(block));
+        let id = explicit.clone().unwrap_or_else(|| self.made_id());
         if let Some(first) = self.ids.insert(id.clone(), block.name_span)
             && explicit.is_some()
         {
@@ -313,6 +361,7 @@ impl Compiler<'_> {
             id: id.clone(),
             explicit_id: explicit.is_some(),
             place,
+            measured: common::is_measured(block),
             metrics: metrics.clone(),
         };
         let environment = self.environment;
@@ -322,7 +371,11 @@ impl Compiler<'_> {
             ecs: environment.ecs,
             escape_style: environment.escape_style,
             path_data: environment.path_data.clone(),
+            path_settings: environment.path_settings.clone(),
             host: environment.host.clone(),
+            clock: environment.clock.clone(),
+            claims: self.claims.clone(),
+            stop: environment.stop.clone(),
             is_only_output: block.kind == PluginKind::Output && self.outputs_given == 1,
             dead_letters: DeadLetters::new(environment.dead_letters.clone(), &block.name, id),
             metrics,
@@ -330,12 +383,11 @@ impl Compiler<'_> {
         (info, context)
     }
 
-    /// The same across restarts as long as the configuration does not change.
-    fn made_id(&self, block: &PluginBlock) -> Arc<str> {
+    /// The same across restarts as long as the configuration means the same.
+    fn made_id(&self) -> Arc<str> {
         let mut hasher = Sha256::new();
         hasher.update(self.hash.as_bytes());
-        hasher.update(block.span.source.0.to_be_bytes());
-        hasher.update(block.span.start.to_be_bytes());
+        hasher.update(self.introduced.to_be_bytes());
         hex(&hasher.finalize()).into()
     }
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::plan::{Compiled, Environment, compile};
 use crate::config::diagnostic::Diagnostics;
+use crate::config::lint::links::{self, End, Links};
 use crate::config::source::Sources;
-use crate::config::{self, Language, Origin, Variables};
+use crate::config::{self, Loaded, Origin, Variables, lint};
+use crate::dead_letter::StoragePolicy;
+use crate::event::Clock;
 use crate::plugins::{DeadLetterQueue, Stop};
 use crate::settings::{ConfigSource, PipelineSettings};
 
@@ -15,10 +18,14 @@ use crate::settings::{ConfigSource, PipelineSettings};
 pub struct Shared {
     /// Where state lives between runs.
     pub path_data: PathBuf,
+    /// Where the settings files are, if there are any.
+    pub path_settings: Option<PathBuf>,
     /// Name of this machine.
     pub host: Arc<str>,
     /// Values of `${NAME}`.
     pub variables: Variables,
+    /// The time of day.
+    pub clock: Clock,
 }
 
 /// A pipeline that was checked. It may start when its diagnostics hold no error.
@@ -37,28 +44,46 @@ pub struct Prepared {
     pub sources: Sources,
     /// The files it was read from, in order.
     pub files: Vec<PathBuf>,
+    /// What leads from it to other pipelines.
+    pub links: Links,
 }
 
 /// Reads and checks the configuration of a pipeline and builds its plugins. Touches nothing but the files it reads.
 pub fn prepare(settings: PipelineSettings, shared: &Shared) -> Prepared {
+    let loaded = read(&settings, shared);
+    assemble(settings, shared, loaded)
+}
+
+/// The configuration of a pipeline as a tree.
+pub fn read(settings: &PipelineSettings, shared: &Shared) -> Loaded {
     let origin = match &settings.config {
         ConfigSource::Text(text) => Origin::String { name: settings.config_name(), text: text.clone() },
         ConfigSource::Path(path) => Origin::Path(path.clone()),
     };
-    let language = Language { support_escapes: settings.support_escapes, escape_style: settings.escape_style };
-    let mut loaded = config::load(&origin, &language, &shared.variables);
+    config::load(&origin, &settings.language(), &shared.variables)
+}
+
+/// Builds the plugins of a configuration that was read.
+pub fn assemble(settings: PipelineSettings, shared: &Shared, mut loaded: Loaded) -> Prepared {
     let stop = Stop::new();
-    let dead_letters = DeadLetterQueue::new(settings.dead_letter_queue.enable, stop.clone());
+    let dead_letters = DeadLetterQueue::new(settings.dead_letter_queue_enable, stop.clone());
     let environment = Environment {
         pipeline_id: Arc::from(settings.id.as_str()),
         ecs: settings.ecs_compatibility,
         escape_style: settings.escape_style,
         path_data: shared.path_data.clone(),
+        path_settings: shared.path_settings.clone(),
         host: shared.host.clone(),
         dead_letters: dead_letters.clone(),
+        clock: shared.clock.clone(),
+        stop: stop.clone(),
     };
     let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut loaded.diagnostics);
+    loaded.diagnostics.forget_consequences();
+    loaded.sources.hide(compiled.secrets.iter().copied());
     loaded.diagnostics.0.extend(settings.faults.iter().cloned());
+    lint::apply_allowed(&mut loaded.diagnostics, &loaded.sources);
+    let links = Links::of(&loaded.config);
     Prepared {
         settings,
         compiled,
@@ -67,5 +92,26 @@ pub fn prepare(settings: PipelineSettings, shared: &Shared) -> Prepared {
         diagnostics: loaded.diagnostics,
         sources: loaded.sources,
         files: loaded.files,
+        links,
+    }
+}
+
+/// Adds to each pipeline what is wrong with the way in which it is tied to the others.
+pub fn look_between(pipelines: &mut [Prepared]) {
+    let ends: Vec<End<'_>> = pipelines
+        .iter()
+        .map(|Prepared { settings, links, .. }| {
+            let queue = &settings.dead_letter_queue;
+            End {
+                id: &settings.id,
+                links,
+                queue: settings.dead_letter_queue_enable.then(|| queue.directory.clone()),
+                queue_is_bounded: queue.retain_age.is_some() || queue.storage_policy == StoragePolicy::DropOlder,
+            }
+        })
+        .collect();
+    let found = links::check(&ends);
+    for (pipeline, found) in pipelines.iter_mut().zip(found) {
+        pipeline.diagnostics.0.extend(found.0);
     }
 }

@@ -14,15 +14,15 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::graph::graph;
-use super::plan::{Compiled, InputSlot, Plan};
+use super::plan::{Compiled, InputSlot};
 use super::prepare::Prepared;
-use super::sink::InputSink;
+use super::register::{close, register};
+
 use super::worker::{Batching, Crew, Ended};
-use crate::dead_letter::{self, Writer};
-use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView};
-use crate::plugins::{PluginError, Stop};
+use crate::dead_letter::Writer;
+use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView, PluginInfo};
+use crate::plugins::{InputSink, PluginError, Stop};
 use crate::queue::MemoryQueue;
-use crate::settings::PipelineSettings;
 
 /// How often filters that hold events back are asked for them.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
@@ -45,6 +45,9 @@ pub enum StartError {
         /// What it said.
         error: PluginError,
     },
+    /// A plugin panicked.
+    #[error("one of its plugins broke")]
+    Broke,
 }
 
 /// How a pipeline ended.
@@ -70,16 +73,15 @@ pub struct Running {
     ended_inputs: Vec<InputSlot>,
     workers: mpsc::UnboundedReceiver<Ended>,
     crew: Arc<Crew>,
+    /// Names the pipeline in log lines.
+    span: tracing::Span,
 }
 
 impl Opened {
     /// Opens the dead letter queue, if the pipeline has one.
     pub fn open(prepared: Prepared) -> Result<Self, StartError> {
-        if prepared.settings.dead_letter_queue.enable {
-            let mut settings = dead_letter_settings(&prepared.settings);
-            for warning in settings.raise_to_limits() {
-                tracing::warn!(target: "logstash.deadletterqueue", "{warning}");
-            }
+        if prepared.settings.dead_letter_queue_enable {
+            let settings = prepared.settings.dead_letter_queue.clone();
             let writer = Writer::open(settings).map_err(|e| StartError::DeadLetterQueue(e.to_string()))?;
             prepared.dead_letters.attach(writer);
         }
@@ -99,14 +101,17 @@ impl Opened {
     /// The pipeline as the monitoring API shows it.
     pub fn view(&self) -> PipelineView {
         let settings = &self.prepared.settings;
-        let queue = settings.dead_letter_queue.enable.then(|| {
+        let queue = settings.dead_letter_queue_enable.then(|| {
             let queue = self.prepared.dead_letters.clone();
-            let directory = settings.path_dead_letter_queue.join(&settings.id);
+            let directory = settings.dead_letter_queue.directory.clone();
             DeadLetterView {
                 path: std::path::absolute(&directory).unwrap_or(directory),
                 stats: Box::new(move || queue.writer().map(Writer::stats).unwrap_or_default()),
             }
         });
+        let measured =
+            |info: &PluginInfo| PluginInfo { measured: info.measured && settings.metric_collect, ..info.clone() };
+        let plugins = self.prepared.compiled.plugins().map(measured);
         PipelineView {
             id: Arc::from(settings.id.as_str()),
             ephemeral_id: uuid::Uuid::new_v4().to_string(),
@@ -117,7 +122,7 @@ impl Opened {
             batch_delay_ms: u64::try_from(settings.batch_delay.as_millis()).unwrap_or(u64::MAX),
             growth_factor: settings.output_chunking_growth_factor as u64,
             metrics: self.metrics.clone(),
-            plugins: self.prepared.compiled.plugins().cloned().collect(),
+            plugins: plugins.collect(),
             dead_letter_queue: queue,
             graph: graph(&self.prepared.compiled, &settings.config),
         }
@@ -127,9 +132,8 @@ impl Opened {
     /// everything that was opened is closed again.
     pub async fn start(self) -> Result<Running, StartError> {
         let Self { prepared, metrics } = self;
-        let Prepared { settings, compiled: Compiled { mut inputs, plan }, stop, dead_letters, .. } = prepared;
-        if let Err(error) = register_plugins(&plan, &mut inputs, &stop).await {
-            close_plugins(&plan).await;
+        let Prepared { settings, compiled: Compiled { mut inputs, plan, .. }, stop, dead_letters, .. } = prepared;
+        if let Err(error) = register(&plan, &mut inputs, &stop).instrument(log_span(&settings.id)).await {
             close_dead_letters(&dead_letters);
             return Err(error);
         }
@@ -163,13 +167,18 @@ impl Opened {
             tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
-        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew })
+        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew, span: log_span(&settings.id) })
     }
 }
 
 impl Running {
     /// Runs until all inputs ended or the stop was asked for, drains, and closes everything.
-    pub async fn finish(mut self) -> Finish {
+    pub async fn finish(self) -> Finish {
+        let span = self.span.clone();
+        self.drain().instrument(span).await
+    }
+
+    async fn drain(mut self) -> Finish {
         let mut crashed = !self.until_inputs_end().await;
         self.crew.queue.close();
         let mut gave_back = false;
@@ -186,14 +195,14 @@ impl Running {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
         }
-        // An output may hold leases until it is closed, and an input saves its position once they are back.
-        close_plugins(&self.crew.plan).await;
+        close(self.crew.plan.filters.iter(), self.crew.plan.outputs.iter()).await;
         for slot in &mut self.ended_inputs {
             slot.input.close().await;
         }
-        let dead_letters = self.crew.dead_letters.clone();
+        let (dead_letters, span) = (self.crew.dead_letters.clone(), self.span.clone());
         // Sealing a segment syncs it to disk.
-        let _ = tokio::task::spawn_blocking(move || close_dead_letters(&dead_letters)).await;
+        let close = move || span.in_scope(|| close_dead_letters(&dead_letters));
+        let _ = tokio::task::spawn_blocking(close).await;
         match (crashed, gave_back || left > 0) {
             (true, _) => Finish::Crashed,
             (false, true) => Finish::GaveBack,
@@ -226,32 +235,6 @@ impl Running {
                 _ = flush.tick() => self.crew.queue.request_flush(),
             }
         }
-    }
-}
-
-async fn register_plugins(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop) -> Result<(), StartError> {
-    let refused = |kind, info: &crate::metrics::PluginInfo| {
-        let plugin = info.label();
-        move |error| StartError::Plugin { kind, plugin, error }
-    };
-    for slot in &plan.outputs {
-        slot.output.register(stop).await.map_err(refused("output", &slot.info))?;
-    }
-    for slot in &plan.filters {
-        slot.filter.register().map_err(refused("filter", &slot.info))?;
-    }
-    for slot in inputs {
-        slot.input.register().await.map_err(refused("input", &slot.info))?;
-    }
-    Ok(())
-}
-
-async fn close_plugins(plan: &Plan) {
-    for slot in &plan.filters {
-        slot.filter.close();
-    }
-    for slot in &plan.outputs {
-        slot.output.close().await;
     }
 }
 
@@ -309,19 +292,5 @@ async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) 
             () = tokio::time::sleep(RESTART_AFTER) => {}
             () = stop.cancelled() => return true,
         }
-    }
-}
-
-/// The settings of a pipeline's dead letter queue in the words of the room that keeps it.
-fn dead_letter_settings(settings: &PipelineSettings) -> dead_letter::Settings {
-    let given = &settings.dead_letter_queue;
-    dead_letter::Settings {
-        max_bytes: given.max_bytes,
-        flush_interval: given.flush_interval,
-        flush_check_interval: given.flush_check_interval,
-        storage_policy: given.storage_policy,
-        retain_age: given.retain_age,
-        loop_guard: given.loop_guard,
-        ..dead_letter::Settings::new(settings.path_dead_letter_queue.join(&settings.id))
     }
 }

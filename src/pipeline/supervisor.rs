@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -153,13 +153,18 @@ fn summarize(running: &[String], failed: &[String], total: usize, begun: Instant
     tracing::info!(target: "spillway.runner", "{line}");
 }
 
+/// A signal that comes again sooner is the same wish: a terminal sends it to the whole group, and a parent in that group
+/// passes it on.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
 /// The signals that a run listens to.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
     stopping: bool,
-    interrupted: bool,
+    /// When SIGINT came first.
+    interrupted: Option<Instant>,
 }
 
 enum Received {
@@ -175,11 +180,11 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
             stopping: false,
-            interrupted: false,
+            interrupted: None,
         })
     }
 
-    /// The next signal that matters. A second SIGTERM does nothing more; a second SIGINT does.
+    /// The next signal that matters. A second SIGTERM does nothing more; a second SIGINT of the user's does.
     async fn next(&mut self) -> Received {
         loop {
             tokio::select! {
@@ -190,10 +195,14 @@ impl Signals {
                     }
                 }
                 _ = self.interrupt.recv() => {
-                    if std::mem::replace(&mut self.interrupted, true) {
+                    if let Some(first) = self.interrupted {
+                        if first.elapsed() < ONE_WISH {
+                            continue;
+                        }
                         tracing::error!(target: "logstash.runner", "SIGINT received. Terminating immediately..");
                         return Received::SecondInterrupt;
                     }
+                    self.interrupted = Some(Instant::now());
                     tracing::warn!(target: "logstash.runner", "SIGINT received. Shutting down.");
                     self.stopping = true;
                     return Received::Interrupt;

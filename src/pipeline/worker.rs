@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::Lease;
 use super::delivery::deliver;
 use super::filtering::{Filtering, Flush};
 use super::plan::Plan;
+use crate::acknowledgement::{Lease, Promises};
 use crate::event::Event;
 use crate::metrics::PipelineMetrics;
 use crate::plugins::{DeadLetterQueue, Stop};
@@ -71,32 +71,48 @@ impl Crew {
                 break;
             };
             let flush = taken.flush.then_some(Flush::Periodic);
-            ended = self.deal_with(taken.events, Lease::joined(taken.leases), flush);
+            ended = self.deal_with(taken.events, taken.leases, flush);
         }
         drop(queue);
         let last = self.at_work.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && ended == Ended::Drained {
-            ended = self.deal_with(Vec::new(), Lease::unclaimed(), Some(Flush::Last));
+            ended = self.deal_with(Vec::new(), Vec::new(), Some(Flush::Last));
         }
         ended
     }
 
-    fn deal_with(&self, events: Vec<Event>, lease: Lease, flush: Option<Flush>) -> Ended {
-        let ended = guarded(|| self.batch(events, &lease, flush)).unwrap_or_else(|broken| broken);
+    /// What filters promise is bound to the batch before any output sees it: an output may keep its lease for longer.
+    fn deal_with(&self, events: Vec<Event>, leases: Vec<Lease>, flush: Option<Flush>) -> Ended {
+        let _running = self.metrics.duration.start();
+        let (read, promises) = (events.len(), Promises::new());
+        let filtered = guarded(|| self.filtering(&promises).run(events, flush, self.batching.ordered));
+        let lease = promises.bind(leases);
+        let ended = filtered.and_then(|out| guarded(|| self.deliver(out, read, &lease)));
+        let ended = ended.unwrap_or_else(|broken| broken);
         if ended == Ended::Drained && !self.dead_letters.is_broken() {
             lease.settle();
         }
         ended
     }
 
-    fn batch(&self, events: Vec<Event>, lease: &Lease, flush: Option<Flush>) -> Ended {
-        let read = events.len();
-        let _running = self.metrics.duration.start();
-        let filtering = Filtering { plan: &self.plan, dead_letters: &self.dead_letters, metrics: &self.metrics };
-        let mut out = filtering.run(events, flush, self.batching.ordered);
+    fn filtering<'c>(&'c self, promises: &'c Promises) -> Filtering<'c> {
+        Filtering {
+            plan: &self.plan,
+            dead_letters: &self.dead_letters,
+            metrics: &self.metrics,
+            decisions: None,
+            promises,
+        }
+    }
+
+    /// `read` is how many events the batch had before the filters.
+    fn deliver(&self, mut out: Vec<Event>, read: usize, lease: &Lease) -> Ended {
         if !out.is_empty() {
             let grown = read > 0 && out.len() / read > self.batching.growth_factor;
             let piece = if grown { self.batching.size } else { out.len() };
+            // Conditions of the output section promise nothing.
+            let promises = Promises::new();
+            let filtering = self.filtering(&promises);
             let delivered = self.runtime.block_on(async {
                 for events in out.chunks_mut(piece) {
                     deliver(&filtering, events, lease, &self.stop).await?;

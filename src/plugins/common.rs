@@ -142,6 +142,12 @@ pub fn explicit_id(block: &crate::config::ast::PluginBlock) -> Option<Arc<str>> 
     super::convert::string(&setting.value).ok().map(Arc::from)
 }
 
+/// The `enable_metric` option; a wrong value is reported with the others.
+pub fn is_measured(block: &crate::config::ast::PluginBlock) -> bool {
+    let setting = block.settings.iter().find(|s| s.name == "enable_metric");
+    setting.and_then(|s| super::convert::boolean(&s.value).ok()).unwrap_or(true)
+}
+
 fn added_fields(options: &mut Options<'_>, doc: &'static str) -> Vec<(FieldName, Template)> {
     let pairs = options.template_hash("add_field").doc(doc).default(Vec::new()).into_iter();
     pairs.filter_map(|(name, value)| Some((field_name(options, "add_field", name)?, value))).collect()

@@ -1,31 +1,24 @@
 //! What a plugin knows of the pipeline it stands in.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{DeadLetterQueue, DeadLetters, Options};
-use crate::event::EscapeStyle;
+use parking_lot::Mutex;
+
+use super::{DeadLetterQueue, DeadLetters, Stop};
+use crate::event::{Clock, EscapeStyle};
 use crate::metrics::PluginMetrics;
 use crate::settings::Ecs;
 
-impl Ecs {
-    /// Declares and reads `ecs_compatibility`, whose default is the pipeline's.
-    pub fn read(options: &mut Options<'_>) -> Self {
-        let word = options
-            .word("ecs_compatibility", &["disabled", "v1", "v8"])
-            .doc("Which field names to use: the old flat ones or those of the Elastic Common Schema.")
-            .optional();
-        match word.as_deref() {
-            Some("disabled") => Self::Disabled,
-            Some("v1") => Self::V1,
-            Some(_) => Self::V8,
-            None => options.context().ecs,
-        }
-    }
+/// Folders of state that belong to one plugin each, known while a configuration is built.
+#[derive(Clone, Debug, Default)]
+pub struct Claims(Arc<Mutex<BTreeSet<PathBuf>>>);
 
-    /// Whether the old flat names are used.
-    pub fn is_disabled(self) -> bool {
-        self == Self::Disabled
+impl Claims {
+    /// Whether nobody has claimed the folder before.
+    pub fn claim(&self, folder: &Path) -> bool {
+        self.0.lock().insert(folder.to_owned())
     }
 }
 
@@ -42,10 +35,18 @@ pub struct Context {
     pub escape_style: EscapeStyle,
     /// Where state lives between runs.
     pub path_data: PathBuf,
+    /// Where the settings files are, if there are any.
+    pub path_settings: Option<PathBuf>,
     /// Name of this machine.
     pub host: Arc<str>,
     /// Whether this is an output and the pipeline has no other one.
     pub is_only_output: bool,
+    /// The time of day; another one in test cases.
+    pub clock: Clock,
+    /// Folders of state that plugins of this pipeline have claimed.
+    pub claims: Claims,
+    /// Cancelled when the pipeline is to end; for plugins that wait.
+    pub stop: Stop,
     /// Takes what this plugin can never handle.
     pub dead_letters: DeadLetters,
     /// Counters of this plugin.
@@ -53,6 +54,12 @@ pub struct Context {
 }
 
 impl Context {
+    /// Names pipeline and plugin in the log lines of what runs in it: tasks of its own, and calls that come from outside
+    /// the pipeline's threads.
+    pub fn log_span(&self) -> tracing::Span {
+        tracing::error_span!("plugin", pipeline.id = &*self.pipeline_id, plugin.id = &*self.plugin_id)
+    }
+
     /// Of a plugin that stands in no pipeline, as tests of single plugins need it.
     pub fn alone(plugin_id: &str) -> Self {
         let id: Arc<str> = Arc::from(plugin_id);
@@ -63,8 +70,12 @@ impl Context {
             ecs: Ecs::V8,
             escape_style: EscapeStyle::None,
             path_data: std::env::temp_dir(),
+            path_settings: None,
             host: Arc::from("test-host"),
             is_only_output: false,
+            clock: Clock::default(),
+            claims: Claims::default(),
+            stop: Stop::new(),
             metrics: Arc::default(),
         }
     }

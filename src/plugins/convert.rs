@@ -85,6 +85,14 @@ pub fn string(literal: &Literal) -> Result<String, Invalid> {
     single(literal, "string").map(scalar_text)
 }
 
+/// Text that is not written as a number.
+pub fn password(literal: &Literal) -> Result<String, Invalid> {
+    match &single(literal, "text")?.kind {
+        LiteralKind::String(text) => Ok(text.to_string()),
+        _ => Err(Invalid::new("Expected one text")),
+    }
+}
+
 /// Text with references.
 pub fn template(literal: &Literal, style: EscapeStyle) -> Result<Template, Invalid> {
     let text = string(literal)?;
@@ -140,10 +148,46 @@ pub fn bare_integer(literal: &Literal) -> Result<i64, Invalid> {
     }
 }
 
+/// What a longer time is taken for, a hundred years: it can be added to any moment.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 86400);
+
 /// Seconds, fractions allowed, not negative.
 pub fn seconds(literal: &Literal) -> Result<Duration, Invalid> {
     Duration::try_from_secs_f64(number(literal)?)
+        .map(|time| time.min(LONGEST))
         .map_err(|_| Invalid::expected("a number of seconds that is not negative", literal))
+}
+
+/// A number, of seconds unless another unit is given with it: `250ms`, `1 hour`, `2.5 d`. `bare` is how many seconds
+/// a number without a unit counts.
+pub fn duration(literal: &Literal, bare: f64) -> Result<Duration, Invalid> {
+    let text = string(literal)?;
+    duration_text(text.trim(), bare).ok_or_else(|| Invalid {
+        span: Some(literal.span),
+        help: Some("write for example 250ms, 60 sec, 18h, 21.5d, 1 day or 2 weeks".to_owned()),
+        ..Invalid::new(format!("Value '{text}' is not a valid duration string"))
+    })
+}
+
+/// As [`duration`], of a text.
+pub fn duration_text(text: &str, bare: f64) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    if number.starts_with('.') || number.ends_with('.') {
+        return None;
+    }
+    let seconds = match unit.strip_prefix(' ').unwrap_or(unit) {
+        "" if unit.is_empty() => bare,
+        "us" | "usec" | "usecs" => 1e-6,
+        "ms" | "msec" | "msecs" => 1e-3,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+        "h" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" => 86400.0,
+        "w" | "week" | "weeks" => 604_800.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok().map(|time| time.min(LONGEST))
 }
 
 /// `true`, `false`, or the same words as text.
@@ -322,6 +366,26 @@ mod tests {
         assert_eq!(order(&["message", "rest"]), ["rest", "message"]);
         assert_eq!(order(&["x", "y"]), ["x", "y"]);
         assert_eq!(order(&["c", "a", "b"]), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn durations() {
+        for (text, milliseconds) in [
+            ("5", 5000),
+            ("1.5", 1500),
+            ("250ms", 250),
+            ("250 msec", 250),
+            ("2 w", 1_209_600_000),
+            ("1 hour", 3_600_000),
+        ] {
+            assert_eq!(duration_text(text, 1.0), Some(Duration::from_millis(milliseconds)), "{text}");
+        }
+        assert_eq!(duration_text("2", 86400.0), Some(Duration::from_secs(172_800)));
+        assert_eq!(duration_text("9223372036854775807", 1.0), Some(LONGEST));
+        for text in ["", "-1", "1 fortnight", "1  s", "s", "1.", ".5", "1.2.3 s", "1e3", "1 ", "99999999999999999999 w"]
+        {
+            assert_eq!(duration_text(text, 1.0), None, "{text}");
+        }
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use super::Stop;
-use crate::dead_letter::{Rejected, Writer, Written};
+use crate::dead_letter::{Rejected, WriteError, Writer, Written};
 use crate::event::Event;
 
 /// What became of an event that was sent to the dead letter queue.
@@ -17,8 +16,8 @@ pub enum Sent {
     Refused,
     /// `dead_letter_queue.enable` is off, or the loop guard skipped it.
     Skipped,
-    /// The disk did not take it before the pipeline had to stop, or the queue was closed before: the batch must not be
-    /// acknowledged.
+    /// The disk or a full queue did not take it before the pipeline had to stop, or the queue was closed before: the
+    /// batch must not be acknowledged.
     NotStored,
 }
 
@@ -28,7 +27,7 @@ impl From<Written> for Sent {
             Written::Stored | Written::Parked => Self::Stored,
             Written::Refused => Self::Refused,
             Written::Skipped => Self::Skipped,
-            Written::Closed => Self::NotStored,
+            Written::Full | Written::Closed => Self::NotStored,
         }
     }
 }
@@ -79,13 +78,28 @@ impl DeadLetterQueue {
         };
         let mut sent: Vec<_> = written.into_iter().map(Sent::from).collect();
         sent.resize(rejected.len(), Sent::NotStored);
+        self.note_lost(&sent, error);
+        sent
+    }
+
+    /// Stores an event; while the queue is full, waits until there is room or the pipeline stops.
+    fn send_when_there_is_room(&self, rejected: &Rejected<'_>) -> Sent {
+        let Some(writer) = self.writer.get() else { return Sent::Skipped };
+        let (sent, error) = match writer.write_when_there_is_room(rejected, &|| self.stop.is_cancelled()) {
+            Ok(written) => (Sent::from(written), None),
+            Err(error) => (Sent::NotStored, Some(error)),
+        };
+        self.note_lost(&[sent], error);
+        sent
+    }
+
+    fn note_lost(&self, sent: &[Sent], error: Option<WriteError>) {
         let lost = sent.iter().filter(|sent| **sent == Sent::NotStored).count();
         if lost > 0 {
-            let why = error.map_or_else(|| "the queue was closed before".to_owned(), |error| error.to_string());
+            let why = error.map_or_else(|| "the queue was full or closed".to_owned(), |error| error.to_string());
             tracing::error!(target: "logstash.deadletterqueue", count = lost, "events were not stored before the stop: {why}");
             self.broken.store(true, Ordering::Release);
         }
-        sent
     }
 
     /// Whether an event could not be stored before the stop: nothing may be acknowledged any more.
@@ -126,20 +140,9 @@ impl DeadLetters {
         self.queue.send_all(&rejected.collect::<Vec<_>>())
     }
 
-    /// As [`DeadLetters::send`]; while the queue is full, again each second until the pipeline stops.
+    /// As [`DeadLetters::send`]; while the queue is full, waits until there is room or the pipeline stops.
     pub fn send_when_there_is_room(&self, event: &Event, reason: &str) -> Sent {
-        loop {
-            let sent = self.send(event, reason);
-            if sent != Sent::Refused {
-                return sent;
-            }
-            for _ in 0..10 {
-                if self.queue.stop.is_cancelled() {
-                    self.queue.broken.store(true, Ordering::Release);
-                    return Sent::NotStored;
-                }
-                std::thread::sleep(Duration::from_millis(100));
-            }
-        }
+        let (plugin_type, plugin_id) = (&*self.plugin_type, &*self.plugin_id);
+        self.queue.send_when_there_is_room(&Rejected { event, plugin_type, plugin_id, reason })
     }
 }

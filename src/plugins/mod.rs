@@ -4,30 +4,43 @@
 //! [`registry`]. Its `build` function reads the options and makes the plugin without touching the world, so that a
 //! configuration can be checked anywhere; `register` opens what has to be open before the first event.
 
+pub(crate) mod batch;
 pub mod codecs;
 pub mod common;
 mod context;
 pub mod convert;
+pub(crate) mod csv;
 mod dead_letters;
+mod decoder;
+pub mod describe;
 pub mod filters;
 pub mod inputs;
+mod network;
 pub mod options;
 pub mod outputs;
+mod refresh;
 pub mod registry;
+mod sink;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod tls;
+mod yaml;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use context::Context;
+pub use batch::{Emitter, FilterBatch, Outcome};
+pub(crate) use codecs::message::MessageEvents;
+pub use context::{Claims, Context};
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
+pub use decoder::{Decoder, Decoders, Records};
 pub use options::Options;
+pub use sink::InputSink;
 pub use tokio_util::sync::CancellationToken as Stop;
 
-use crate::event::{Bytes, Event, EventStream};
-pub use crate::pipeline::{Emitter, FilterBatch, InputSink, Lease, Outcome};
+pub use crate::acknowledgement::{BatchId, Lease, Progress, Promises};
+use crate::event::Event;
 pub use crate::settings::{Ecs, Secret};
 
 /// Why a plugin cannot start or go on.
@@ -78,10 +91,9 @@ pub trait Filter: Send + Sync {
         false
     }
 
-    /// Gives out events that were held back. They go on with the next filter. `last` at the end of the pipeline.
-    fn flush(&self, _last: bool) -> Vec<Event> {
-        Vec::new()
-    }
+    /// Gives out events that were held back, with [`FilterBatch::release`]. They go on with the next filter. `batch`
+    /// holds no events; `last` at the end of the pipeline.
+    fn flush(&self, _batch: &mut FilterBatch<'_>, _last: bool) {}
 
     /// Whether what it does to an event can hang on earlier ones. Test cases do not share such a filter.
     fn remembers(&self) -> bool {
@@ -122,10 +134,9 @@ pub struct OutputBatch<'a> {
 pub struct GivenBack;
 
 /// What became of one event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The other side has it, or it was dropped because the user asked for that.
-    #[default]
     Delivered,
     /// Not now; the text says why.
     Retry(String),
@@ -133,58 +144,38 @@ pub enum Delivery {
     Dead(String),
 }
 
-/// The answer for a whole batch; delivered unless said otherwise.
-#[derive(Debug, Default)]
-pub struct Deliveries(Vec<(usize, Delivery)>);
-
-impl Deliveries {
-    /// All delivered.
-    pub fn all() -> Self {
-        Self::default()
-    }
-
-    /// The same answer for all `count` events.
-    pub fn same(count: usize, delivery: &Delivery) -> Self {
-        Self((0..count).map(|i| (i, delivery.clone())).collect())
-    }
-
-    /// Says what became of event `index` of the batch.
-    pub fn set(&mut self, index: usize, delivery: Delivery) {
-        self.0.push((index, delivery));
-    }
-
-    /// The events that were not delivered.
-    pub fn exceptions(self) -> impl Iterator<Item = (usize, Delivery)> {
-        self.0.into_iter()
-    }
-
-    /// Whether every event was delivered.
-    pub fn is_all(&self) -> bool {
-        self.0.is_empty()
-    }
+/// The answer for a whole batch.
+#[derive(Debug)]
+pub enum Deliveries {
+    /// Every event was delivered.
+    All,
+    /// One answer per event, in the order of the batch. An event without one is offered again.
+    Each(Vec<Delivery>),
 }
 
-/// Bytes of one stream (a connection, a file) to events.
-pub trait Decoder: Send {
-    /// Takes the next bytes of the stream, in pieces of any size. Text of the events shares the chunk.
-    fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>);
-
-    /// As [`Decoder::decode`], for inputs that push a chunk as a whole. A decoder that can count its records without
-    /// decoding them leaves that to the workers.
-    fn decode_chunk(&mut self, chunk: Bytes) -> EventStream {
-        let mut events = Vec::new();
-        self.decode(chunk, &mut events);
-        events.into()
+impl Deliveries {
+    /// The same answer for all `count` events.
+    pub fn same(count: usize, delivery: &Delivery) -> Self {
+        Self::Each(vec![delivery.clone(); count])
     }
 
-    /// Gives out what is still buffered at the end of the stream.
-    fn flush(&mut self, _out: &mut Vec<Event>) {}
+    /// All of `count` events were delivered but these, which never will be, and why.
+    pub fn all_but_dead(count: usize, dead: impl IntoIterator<Item = (usize, String)>) -> Self {
+        let mut each: Option<Vec<Delivery>> = None;
+        for (at, reason) in dead {
+            let each = each.get_or_insert_with(|| vec![Delivery::Delivered; count]);
+            if let Some(delivery) = each.get_mut(at) {
+                *delivery = Delivery::Dead(reason);
+            }
+        }
+        each.map_or(Self::All, Self::Each)
+    }
 }
 
 /// Events to bytes.
 pub trait Encoder: Send + Sync {
-    /// Appends one event.
-    fn encode(&self, event: &Event, out: &mut Vec<u8>);
+    /// Appends one event, or nothing when it has no form in this codec; it is dead then for this output.
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError>;
 
     /// What each event ends with, if that is always the same.
     fn delimiter(&self) -> Option<&[u8]> {
@@ -192,68 +183,21 @@ pub trait Encoder: Send + Sync {
     }
 }
 
+/// Why an event has no form in a codec; the reason in the dead letter queue.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EncodeError(pub String);
+
+/// The encoder of an output, shared by its workers.
+pub type SharedEncoder = Arc<dyn Encoder>;
+
 /// What a codec can do.
 #[derive(Default)]
 pub struct Codec {
     /// Makes a decoder for each stream.
     pub decoders: Option<Decoders>,
     /// Encodes for an output.
-    pub encoders: Option<Encoders>,
-}
-
-/// Makes a decoder for each stream of an input.
-#[derive(Clone)]
-pub struct Decoders(Arc<dyn Fn() -> Box<dyn Decoder> + Send + Sync>);
-
-impl Decoders {
-    /// From a function that makes one.
-    pub fn new<D: Decoder + 'static>(make: impl Fn() -> D + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move || Box::new(make())))
-    }
-
-    /// A decoder for a new stream.
-    pub fn create(&self) -> Box<dyn Decoder> {
-        (self.0)()
-    }
-
-    /// The stand-in of a codec that could not be built; its pipeline never starts.
-    pub(crate) fn none() -> Self {
-        struct Nothing;
-        impl Decoder for Nothing {
-            fn decode(&mut self, _: Bytes, _: &mut Vec<Event>) {}
-        }
-        Self::new(|| Nothing)
-    }
-}
-
-/// The encoder of an output, shared by its workers.
-#[derive(Clone)]
-pub struct Encoders(Arc<dyn Encoder>);
-
-impl Encoders {
-    /// Shares an encoder.
-    pub fn new(encoder: impl Encoder + 'static) -> Self {
-        Self(Arc::new(encoder))
-    }
-
-    /// Appends one event.
-    pub fn encode(&self, event: &Event, out: &mut Vec<u8>) {
-        self.0.encode(event, out);
-    }
-
-    /// See [`Encoder::delimiter`].
-    pub fn delimiter(&self) -> Option<&[u8]> {
-        self.0.delimiter()
-    }
-
-    /// The stand-in of a codec that could not be built; its pipeline never starts.
-    pub(crate) fn none() -> Self {
-        struct Nothing;
-        impl Encoder for Nothing {
-            fn encode(&self, _: &Event, _: &mut Vec<u8>) {}
-        }
-        Self::new(Nothing)
-    }
+    pub encoder: Option<SharedEncoder>,
 }
 
 /// An input as the registry knows it.

@@ -2,33 +2,85 @@
 
 use super::{CodecPlugin, FilterPlugin, InputPlugin, OutputPlugin, codecs, filters, inputs, outputs};
 use crate::config::ast::{PluginBlock, PluginKind};
-use crate::config::diagnostic::{Diagnostic, Diagnostics, nearest};
+use crate::config::diagnostic::{Diagnostic, Diagnostics};
+use crate::config::{did_you_mean, nearest};
 
 /// Every input, sorted by name.
-pub const INPUTS: &[InputPlugin] =
-    &[inputs::dead_letter_queue::PLUGIN, inputs::generator::PLUGIN, inputs::heartbeat::PLUGIN, inputs::stdin::PLUGIN];
+pub const INPUTS: &[InputPlugin] = &[
+    inputs::dead_letter_queue::PLUGIN,
+    inputs::file::PLUGIN,
+    inputs::generator::PLUGIN,
+    inputs::heartbeat::PLUGIN,
+    inputs::http::PLUGIN,
+    inputs::stdin::PLUGIN,
+    inputs::syslog::PLUGIN,
+    inputs::tcp::PLUGIN,
+    inputs::udp::PLUGIN,
+    inputs::unix::PLUGIN,
+];
 
 /// Every filter, sorted by name.
 pub const FILTERS: &[FilterPlugin] = &[
+    filters::age::PLUGIN,
+    filters::alter::PLUGIN,
+    filters::anonymize::PLUGIN,
+    filters::bytes::PLUGIN,
+    filters::cidr::PLUGIN,
     filters::clone::PLUGIN,
+    filters::csv::PLUGIN,
+    filters::date::PLUGIN,
+    filters::de_dot::PLUGIN,
+    filters::dedupe::PLUGIN,
+    filters::dissect::PLUGIN,
     filters::dlq::PLUGIN,
     filters::drop::PLUGIN,
+    filters::envelope::PLUGIN,
+    filters::extractnumbers::PLUGIN,
+    filters::fingerprint::PLUGIN,
+    filters::geoip::PLUGIN,
+    filters::grok::PLUGIN,
     filters::json::PLUGIN,
+    filters::json_encode::PLUGIN,
+    filters::kv::PLUGIN,
     filters::mutate::PLUGIN,
+    filters::prune::PLUGIN,
+    filters::range::PLUGIN,
+    filters::replay::PLUGIN,
     filters::sleep::PLUGIN,
+    filters::split::PLUGIN,
+    filters::syslog_pri::PLUGIN,
+    filters::throttle::PLUGIN,
+    filters::tld::PLUGIN,
+    filters::translate::PLUGIN,
     filters::truncate::PLUGIN,
+    filters::urldecode::PLUGIN,
+    filters::useragent::PLUGIN,
+    filters::uuid::PLUGIN,
+    filters::validate::PLUGIN,
 ];
 
 /// Every output, sorted by name.
-pub const OUTPUTS: &[OutputPlugin] =
-    &[outputs::elasticsearch::PLUGIN, outputs::file::PLUGIN, outputs::null::PLUGIN, outputs::stdout::PLUGIN];
+pub const OUTPUTS: &[OutputPlugin] = &[
+    outputs::clickhouse::PLUGIN,
+    outputs::csv::PLUGIN,
+    outputs::elasticsearch::PLUGIN,
+    outputs::file::PLUGIN,
+    outputs::http::PLUGIN,
+    outputs::null::PLUGIN,
+    outputs::stdout::PLUGIN,
+    outputs::tcp::PLUGIN,
+    outputs::udp::PLUGIN,
+];
 
 /// Every codec, sorted by name.
 pub const CODECS: &[CodecPlugin] = &[
+    codecs::cef::PLUGIN,
+    codecs::csv::PLUGIN,
     codecs::dots::PLUGIN,
     codecs::json::PLUGIN,
     codecs::json_lines::PLUGIN,
     codecs::line::PLUGIN,
+    codecs::multiline::PLUGIN,
     codecs::plain::PLUGIN,
     codecs::rubydebug::PLUGIN,
 ];
@@ -72,7 +124,7 @@ pub fn unknown_plugin(block: &PluginBlock, diagnostics: &mut Diagnostics) {
         .map(PluginKind::as_str)
         .collect();
     let help = if elsewhere.is_empty() {
-        did_you_mean(&block.name, names(block.kind))
+        did_you_mean(&nearest(&block.name, names(block.kind)))
     } else {
         Some(format!("`{}` is an {}", block.name, elsewhere.join(" and an ")))
     };
@@ -80,11 +132,4 @@ pub fn unknown_plugin(block: &PluginBlock, diagnostics: &mut Diagnostics) {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
     });
-}
-
-/// `did you mean …?` when a known name is near enough.
-pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let near = nearest(name, known);
-    let quoted: Vec<String> = near.iter().map(|n| format!("`{n}`")).collect();
-    (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
 }

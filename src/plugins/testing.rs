@@ -1,15 +1,15 @@
 //! Plugins made from pieces of configuration, for tests.
 
-use std::sync::Arc;
-
-use super::{Codec, Context, DeadLetterQueue, Ecs, Options, OutputBatch, Stop, registry};
+use super::{
+    Codec, Context, DeadLetterQueue, Deliveries, Delivery, Lease, Options, OutputBatch, Promises, Stop, registry,
+};
 use crate::config::ast::{Config, LiteralKind};
 use crate::config::diagnostic::{Diagnostics, Level};
 use crate::config::source::Sources;
 use crate::event::json::{Numbers, Reader};
-use crate::event::{Bytes, EscapeStyle, Event, Text, Value};
+use crate::event::{Bytes, Event, Text, Value};
 use crate::metrics::PipelineMetrics;
-use crate::pipeline::{Compiled, Environment, Filtering, Lease, compile};
+use crate::pipeline::{Compiled, Environment, Filtering, Flush, compile};
 
 /// An event of a JSON object; `@metadata` in it is the metadata.
 pub(crate) fn event(json: &str) -> Event {
@@ -34,17 +34,20 @@ pub(crate) fn compiled(config: &str) -> Result<Compiled, String> {
 
 /// As [`compiled`], with a dead letter queue.
 pub(crate) fn compiled_with(config: &str, dead_letters: DeadLetterQueue) -> Result<Compiled, String> {
+    let (compiled, diagnostics) = checked(config, dead_letters);
+    if diagnostics.has_errors() { Err(told(&diagnostics, Level::Error)) } else { Ok(compiled) }
+}
+
+/// What a configuration is warned of, one in a line.
+pub(crate) fn warnings(config: &str) -> String {
+    told(&checked(config, DeadLetterQueue::default()).1, Level::Warning)
+}
+
+fn checked(config: &str, dead_letters: DeadLetterQueue) -> (Compiled, Diagnostics) {
     let (config, sources, mut diagnostics) = parsed(config);
-    let environment = Environment {
-        pipeline_id: Arc::from("main"),
-        ecs: Ecs::V8,
-        escape_style: EscapeStyle::None,
-        path_data: std::env::temp_dir(),
-        host: Arc::from("test-host"),
-        dead_letters,
-    };
+    let environment = Environment { dead_letters, ..Environment::alone() };
     let compiled = compile(&config, &sources, &environment, &mut diagnostics);
-    if diagnostics.has_errors() { Err(errors(&diagnostics)) } else { Ok(compiled) }
+    (compiled, diagnostics)
 }
 
 fn parsed(config: &str) -> (Config, Sources, Diagnostics) {
@@ -52,24 +55,50 @@ fn parsed(config: &str) -> (Config, Sources, Diagnostics) {
     (loaded.config, loaded.sources, loaded.diagnostics)
 }
 
-fn errors(diagnostics: &Diagnostics) -> String {
-    let errors = diagnostics.0.iter().filter(|d| d.level == Level::Error);
-    errors.map(|d| d.message.clone()).collect::<Vec<_>>().join("\n")
+fn told(diagnostics: &Diagnostics, level: Level) -> String {
+    let told = diagnostics.0.iter().filter(|d| d.level == level);
+    told.map(|d| d.message.clone()).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs events through the filter section of a configuration.
+/// Runs events through the filter section of a configuration, as one batch that is dealt with afterwards.
 pub(crate) fn run_filters(compiled: &Compiled, events: Vec<Event>) -> Vec<Event> {
+    run_and_flush(compiled, events, None)
+}
+
+/// As [`run_filters`], with a flush behind the events.
+pub(crate) fn run_and_flush(compiled: &Compiled, events: Vec<Event>, flush: Option<Flush>) -> Vec<Event> {
     let metrics = PipelineMetrics::default();
     let dead_letters = DeadLetterQueue::default();
-    let filtering = Filtering { plan: &compiled.plan, dead_letters: &dead_letters, metrics: &metrics };
-    filtering.run(events, None, false)
+    let promises = Promises::new();
+    let filtering = Filtering {
+        plan: &compiled.plan,
+        dead_letters: &dead_letters,
+        metrics: &metrics,
+        decisions: None,
+        promises: &promises,
+    };
+    let out = filtering.run(events, flush, false);
+    promises.keep();
+    out
 }
 
 /// What `filter { … }` makes of events, JSON in and out.
 pub(crate) fn filtered(config: &str, events: &[&str]) -> Vec<String> {
     let compiled = compiled(config).unwrap_or_else(|errors| panic!("{errors}"));
+    for slot in &compiled.plan.filters {
+        slot.filter.register().expect("registered");
+    }
     let events = events.iter().map(|json| event(json)).collect();
     run_filters(&compiled, events).iter().map(json).collect()
+}
+
+/// What `read` makes of the options of the first input of a configuration, or the errors.
+pub(crate) fn configured<T>(config: &str, read: fn(&mut Options<'_>) -> T) -> Result<T, String> {
+    let (config, _, mut diagnostics) = parsed(config);
+    let block = config.inputs.first().expect("an input");
+    let context = Context::alone("input");
+    let made = Options::new(block, &context, &mut diagnostics).finish_with(read).plugin;
+    made.filter(|_| !diagnostics.has_errors()).ok_or_else(|| told(&diagnostics, Level::Error))
 }
 
 /// A codec such as `json { target => "x" }`, or its errors.
@@ -77,15 +106,14 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     let (config, _, mut diagnostics) = parsed(&format!("input {{ stdin {{ codec => {text} }} }}"));
     let setting = config.inputs.first().and_then(|input| input.settings.first());
     let Some(LiteralKind::Plugin(block)) = setting.map(|setting| setting.value.kind.clone()) else {
-        panic!("no codec: {text}: {}", errors(&diagnostics));
+        panic!("no codec: {text}: {}", told(&diagnostics, Level::Error));
     };
     let context = Context::alone("codec");
     let Some(plugin) = registry::codec(&block.name) else { panic!("no codec {}", block.name) };
     let mut options = Options::new(&block, &context, &mut diagnostics);
     super::common::codec(&mut options);
-    let codec = (plugin.build)(&mut options);
-    options.finish();
-    if diagnostics.has_errors() { Err(errors(&diagnostics)) } else { Ok(codec) }
+    let codec = options.finish_with(plugin.build).plugin;
+    codec.filter(|_| !diagnostics.has_errors()).ok_or_else(|| told(&diagnostics, Level::Error))
 }
 
 /// The events that a codec makes of the chunks of one stream.
@@ -103,10 +131,10 @@ pub(crate) fn decoded(text: &str, chunks: &[&[u8]]) -> Vec<Event> {
 /// The bytes that a codec makes of events, JSON in.
 pub(crate) fn encoded(text: &str, events: &[&str]) -> String {
     let codec = codec(text).unwrap_or_else(|errors| panic!("{errors}"));
-    let encoders = codec.encoders.expect("a codec that writes");
+    let encoder = codec.encoder.expect("a codec that writes");
     let mut out = Vec::new();
     for json in events {
-        encoders.encode(&event(json), &mut out);
+        encoder.encode(&event(json), &mut out).expect("encoded");
     }
     String::from_utf8(out).expect("text")
 }
@@ -122,10 +150,12 @@ pub(crate) async fn deliver(config: &str, events: &[&str]) -> Vec<String> {
         slot.output.register(&stop).await.expect("registered");
         let batch = OutputBatch { events: &events, lease: &lease };
         let deliveries = slot.output.write(&batch, &stop).await.expect("delivered");
-        dead.extend(deliveries.exceptions().filter_map(|(_, delivery)| match delivery {
-            super::Delivery::Dead(reason) => Some(reason),
-            _ => None,
-        }));
+        if let Deliveries::Each(each) = deliveries {
+            dead.extend(each.into_iter().filter_map(|delivery| match delivery {
+                Delivery::Dead(reason) => Some(reason),
+                _ => None,
+            }));
+        }
         slot.output.close().await;
     }
     dead

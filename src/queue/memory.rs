@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
+use crate::acknowledgement::Lease;
 use crate::event::{Event, EventStream};
-use crate::pipeline::Lease;
 
 /// Events of one read of a source, and what to tell the source once they are delivered.
 pub struct Chunk {

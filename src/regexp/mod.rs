@@ -1,32 +1,37 @@
 //! Ruby (Onigmo) regexps on the engines of this program.
 //!
-//! A pattern is translated into the dialect of the `regex` crate, whose time is linear in the text. What that crate
-//! cannot do (look-around, back references, atomic groups, …) goes to `fancy-regex`, which backtracks and gives up
-//! after [`BACKTRACK_LIMIT`] steps. Ruby's rules hold either way: `\w` is ASCII, `\b` and `[[:alpha:]]` are Unicode,
-//! `^` and `$` stand at every line, and named groups keep unnamed ones from capturing.
+//! A pattern is translated into one dialect, which three engines read. The `regex` crate takes time that is linear in
+//! the text. What it cannot do (look-around, back references, atomic groups, …), and patterns that are matched for
+//! their groups, go to the matcher in [`backtrack`]; the few constructs that even that one lacks to `fancy-regex`.
+//! Those two give up when it takes too long. Ruby's rules hold everywhere: `\w` is ASCII, `\b` and `[[:alpha:]]` are
+//! Unicode, `^` and `$` stand at every line, and named groups keep unnamed ones from capturing.
 
+mod backtrack;
 mod class;
 mod escape;
+mod limit;
+mod literal;
 mod quantifier;
+mod set;
 mod translate;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use backtrack::Groups;
+pub use limit::{GaveUp, TimeLimit};
+pub use set::RegexpSet;
+
+use backtrack::Program;
 use translate::Translation;
 
-/// Steps after which a backtracking match is given up.
+/// Steps after which `fancy-regex` gives up.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
 /// A pattern that is no regexp, or uses what is not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RegexpError(pub String);
-
-/// A match that was given up because it took too many steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the regexp gave up after {BACKTRACK_LIMIT} steps; simplify it or anchor it")]
-pub struct GaveUp;
 
 /// A compiled Ruby regexp. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -43,13 +48,19 @@ struct Compiled {
 #[derive(Debug)]
 enum Engine {
     Linear(regex::Regex),
-    Backtracking(fancy_regex::Regex),
+    Backtracking(Backtracking),
     /// A `^` that may match nothing: Ruby's does not match behind the last line feed of a text, the linear engine's
     /// does. So texts that end in a line feed go to the other engine.
     ByLastByte {
         linear: regex::Regex,
-        behind_line_feed: fancy_regex::Regex,
+        behind_line_feed: Backtracking,
     },
+}
+
+#[derive(Debug)]
+enum Backtracking {
+    Own(Box<Program>),
+    Fancy(fancy_regex::Regex),
 }
 
 impl RubyRegex {
@@ -61,6 +72,14 @@ impl RubyRegex {
     /// Compiles a pattern with Ruby's option `m`: a dot matches line feeds too.
     pub fn dot_all(pattern: &str) -> Result<Self, RegexpError> {
         Self::compile(pattern, true)
+    }
+
+    /// As [`RubyRegex::dot_all`], for a pattern that is matched for its groups: it always backtracks, which finds them
+    /// faster, and which is what a time limit is for.
+    pub fn for_captures(pattern: &str) -> Result<Self, RegexpError> {
+        let translation = translate::translate(pattern, true)?;
+        let engine = Engine::Backtracking(backtracking(&translation)?);
+        Ok(Self(Arc::new(Compiled { source: pattern.to_owned(), engine, names: translation.names })))
     }
 
     fn compile(pattern: &str, dot_all: bool) -> Result<Self, RegexpError> {
@@ -100,7 +119,7 @@ impl RubyRegex {
     pub fn try_is_match(&self, text: &str) -> Result<bool, GaveUp> {
         match self.0.engine.choose(text) {
             Choice::Linear(regex) => Ok(regex.is_match(text)),
-            Choice::Backtracking(regex) => regex.is_match(text).map_err(|_| GaveUp),
+            Choice::Backtracking(regex) => regex.find(text, 0, &mut Groups::default(), &mut TimeLimit::steps()),
         }
     }
 
@@ -112,7 +131,9 @@ impl RubyRegex {
         match self.0.engine.choose(text) {
             Choice::Linear(regex) => Ok(regex.find_at(text, start).map(|found| found.range())),
             Choice::Backtracking(regex) => {
-                regex.find_from_pos(text, start).map(|found| found.map(|found| found.range())).map_err(|_| GaveUp)
+                let mut groups = Groups::default();
+                let found = regex.find(text, start, &mut groups, &mut TimeLimit::steps())?;
+                Ok(if found { groups.get(0) } else { None })
             }
         }
     }
@@ -128,11 +149,26 @@ impl RubyRegex {
                 captures.map(|captures| captures.iter().map(|group| group.map(|group| group.range())).collect())
             }
             Choice::Backtracking(regex) => {
-                let captures = regex.captures_from_pos(text, start).map_err(|_| GaveUp)?;
-                captures.map(|captures| captures.iter().map(|group| group.map(|group| group.range())).collect())
+                let mut groups = Groups::default();
+                let found = regex.find(text, start, &mut groups, &mut TimeLimit::steps())?;
+                found.then(|| (0..=self.0.names.len()).map(|group| groups.get(group)).collect())
             }
         };
         Ok(ranges.map(|ranges| Captures { ranges, names: &self.0.names }))
+    }
+
+    /// Whether the pattern matches anywhere in the text, and the groups of the first match.
+    pub fn captures_within(&self, text: &str, groups: &mut Groups, limit: &mut TimeLimit) -> Result<bool, GaveUp> {
+        match self.0.engine.choose(text) {
+            Choice::Linear(regex) => {
+                let captures = regex.captures(text);
+                if let Some(captures) = &captures {
+                    groups.set_all(captures.iter().map(|group| group.map(|group| group.range())));
+                }
+                Ok(captures.is_some())
+            }
+            Choice::Backtracking(regex) => regex.find(text, 0, groups, limit),
+        }
     }
 
     /// All matches from the left, none overlapping, as Ruby's `gsub` goes through them.
@@ -143,7 +179,23 @@ impl RubyRegex {
 
 enum Choice<'r> {
     Linear(&'r regex::Regex),
-    Backtracking(&'r fancy_regex::Regex),
+    Backtracking(&'r Backtracking),
+}
+
+impl Backtracking {
+    /// Finds the first match at or behind a place, which must lie between characters.
+    fn find(&self, text: &str, start: usize, groups: &mut Groups, limit: &mut TimeLimit) -> Result<bool, GaveUp> {
+        match self {
+            Self::Own(program) => program.find(text, start, groups, limit),
+            Self::Fancy(regex) => {
+                let captures = regex.captures_from_pos(text, start).map_err(|_| GaveUp)?;
+                if let Some(captures) = &captures {
+                    groups.set_all(captures.iter().map(|group| group.map(|group| group.range())));
+                }
+                Ok(captures.is_some())
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -167,10 +219,13 @@ fn linear(translation: &Translation) -> Result<regex::Regex, RegexpError> {
     })
 }
 
-fn backtracking(translation: &Translation) -> Result<fancy_regex::Regex, RegexpError> {
+fn backtracking(translation: &Translation) -> Result<Backtracking, RegexpError> {
+    if let Some(program) = Program::compile(&translation.pattern, translation.names.len()) {
+        return Ok(Backtracking::Own(Box::new(program)));
+    }
     let mut builder = fancy_regex::RegexBuilder::new(&translation.pattern);
     builder.oniguruma_mode(true).multi_line(true).backtrack_limit(BACKTRACK_LIMIT).max_prog_size(1 << 20);
-    builder.build().map_err(|error| RegexpError(error.to_string()))
+    builder.build().map(Backtracking::Fancy).map_err(|error| RegexpError(error.to_string()))
 }
 
 /// The groups of a match.
@@ -239,6 +294,9 @@ impl<'r> Iterator for CapturesIter<'r, '_> {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) use backtrack::assert_matches_as_fancy_regex;
 
 #[cfg(test)]
 mod tests;

@@ -7,15 +7,20 @@ pub(super) struct Quantifier {
     pub text: String,
     /// The fewest repeats.
     pub least: u32,
+    /// The most repeats, if there is an end.
+    pub most: Option<u32>,
+    /// Whether fewer repeats are tried first.
+    pub lazy: bool,
     /// Whether it never gives back what it took; that needs backtracking to be forbidden.
     pub possessive: bool,
 }
 
 /// The quantifier that a pattern starts with, and the text behind it.
 pub(super) fn read(rest: &str) -> Result<Option<(Quantifier, &str)>, RegexpError> {
-    let least = match rest.chars().next() {
-        Some('*' | '?') => 0,
-        Some('+') => 1,
+    let (least, most) = match rest.chars().next() {
+        Some('*') => (0, None),
+        Some('?') => (0, Some(1)),
+        Some('+') => (1, None),
         Some('{') => return interval(rest),
         _ => return Ok(None),
     };
@@ -25,7 +30,8 @@ pub(super) fn read(rest: &str) -> Result<Option<(Quantifier, &str)>, RegexpError
         Some('+') => ("+", behind.get(1..).unwrap_or_default()),
         _ => ("", behind),
     };
-    Ok(Some((Quantifier { text: format!("{sign}{kind}"), least, possessive: kind == "+" }, behind)))
+    let (lazy, possessive) = (kind == "?", kind == "+");
+    Ok(Some((Quantifier { text: format!("{sign}{kind}"), least, most, lazy, possessive }, behind)))
 }
 
 /// `{n}`, `{n,}`, `{n,m}`, `{,m}`. Anything else behind a brace is literal.
@@ -44,15 +50,16 @@ fn interval(rest: &str) -> Result<Option<(Quantifier, &str)>, RegexpError> {
     if most.is_some_and(|most| most < least) {
         return Err(RegexpError(format!("the interval {{{inside}}} is empty")));
     }
-    let text = match (high, most) {
-        (None, _) => format!("{{{least}}}"),
-        (Some(_), None) => format!("{{{least},}}"),
-        (Some(_), Some(most)) => format!("{{{least},{most}}}"),
+    let (text, most) = match (high, most) {
+        (None, _) => (format!("{{{least}}}"), Some(least)),
+        (Some(_), None) => (format!("{{{least},}}"), None),
+        (Some(_), Some(most)) => (format!("{{{least},{most}}}"), Some(most)),
     };
     // `a{2}?` is `(?:a{2})?` in Ruby: only a range can be lazy. `a{1,2}+` is a repeat of the repeat anyway.
     let lazy = behind.strip_prefix('?').filter(|_| high.is_some());
     let text = if lazy.is_some() { text + "?" } else { text };
-    Ok(Some((Quantifier { text, least, possessive: false }, lazy.unwrap_or(behind))))
+    let quantifier = Quantifier { text, least, most, lazy: lazy.is_some(), possessive: false };
+    Ok(Some((quantifier, lazy.unwrap_or(behind))))
 }
 
 fn number(text: &str) -> Result<u32, RegexpError> {

@@ -308,6 +308,9 @@ impl<'s> Translator<'s> {
             if name.is_empty() {
                 return Err(RegexpError("group name is empty".to_owned()));
             }
+            if name.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+                return Err(RegexpError(format!("invalid group name <{name}>")));
+            }
             self.rest = behind;
             self.out.push('(');
             return self.close(flags, true);

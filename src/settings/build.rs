@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::kind::Value;
-use super::pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
+use super::pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -12,7 +12,7 @@ use super::reader::{self, Reader};
 use super::secret::Secret;
 use super::values::Values;
 use crate::config::diagnostic::Diagnostic;
-use crate::dead_letter::{LoopGuard, StoragePolicy, parse_retain_age};
+use crate::dead_letter::{self, LoopGuard, StoragePolicy, parse_retain_age};
 use crate::event::EscapeStyle;
 
 /// The settings of the process.
@@ -139,6 +139,7 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
     let workers_explicit = values.explicit("pipeline.workers").is_some();
     let ordered = ordered(values, workers, workers_explicit, &mut faults);
     check_queue(values, &mut faults);
+    let dead_letters = values.path("path.dead_letter_queue").unwrap_or_else(|| data.join("dead_letter_queue"));
     PipelineSettings {
         config,
         config_set_at,
@@ -161,8 +162,8 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
         },
         queue_type: if values.word("queue.type") == "persisted" { QueueType::Persisted } else { QueueType::Memory },
         path_queue: values.path("path.queue").unwrap_or_else(|| data.join("queue")),
-        dead_letter_queue: dead_letter_queue(values, reader, &mut faults),
-        path_dead_letter_queue: values.path("path.dead_letter_queue").unwrap_or_else(|| data.join("dead_letter_queue")),
+        dead_letter_queue_enable: values.bool("dead_letter_queue.enable"),
+        dead_letter_queue: dead_letter_queue(dead_letters.join(&id), values, reader, &mut faults),
         reloadable: values.bool("pipeline.reloadable"),
         metric_collect: values.bool("metric.collect"),
         poison_batch_limit: values.integer("pipeline.poison_batch_limit").unwrap_or_default(),
@@ -210,28 +211,11 @@ fn fault(name: &str, message: String, values: &Values) -> Diagnostic {
 }
 
 fn dead_letter_queue(
+    directory: PathBuf,
     values: &Values,
     reader: &mut Reader<'_>,
     faults: &mut Vec<Diagnostic>,
-) -> DeadLetterQueueSettings {
-    const LEAST: Duration = Duration::from_secs(1);
-    let mut within = |name: &str, most: Duration| {
-        let wanted = values.milliseconds(name);
-        let used = wanted.min(most).max(LEAST);
-        if used != wanted {
-            let limit = if wanted < LEAST { "below 1000" } else { "above `dead_letter_queue.flush_interval`" };
-            let mut diagnostic =
-                reader::warning("invalid-value", format!("`{name}` is {limit}, {} ms are used", used.as_millis()));
-            diagnostic.span = values.origin(name).span();
-            // Pipelines may share the value.
-            if !reader.diagnostics.0.iter().any(|d| d.span == diagnostic.span && d.message == diagnostic.message) {
-                reader.diagnostics.push(diagnostic);
-            }
-        }
-        used
-    };
-    let flush_interval = within("dead_letter_queue.flush_interval", Duration::MAX);
-    let flush_check_interval = within("dead_letter_queue.flush_check_interval", flush_interval);
+) -> dead_letter::Settings {
     let retain_age = values.text("dead_letter_queue.retain.age");
     if let Some(text) = retain_age.as_deref().filter(|text| parse_retain_age(text).is_err()) {
         let message = format!(
@@ -239,19 +223,22 @@ fn dead_letter_queue(
         );
         faults.push(fault("dead_letter_queue.retain.age", message, values));
     }
-    DeadLetterQueueSettings {
-        enable: values.bool("dead_letter_queue.enable"),
+    let mut settings = dead_letter::Settings {
         max_bytes: values.integer("dead_letter_queue.max_bytes").unwrap_or_default(),
-        flush_interval,
-        flush_check_interval,
-        storage_policy: match values.word("dead_letter_queue.storage_policy") {
-            "drop_older" => StoragePolicy::DropOlder,
-            _ => StoragePolicy::DropNewer,
-        },
+        flush_interval: values.milliseconds("dead_letter_queue.flush_interval"),
+        flush_check_interval: values.milliseconds("dead_letter_queue.flush_check_interval"),
+        storage_policy: StoragePolicy::parse(values.word("dead_letter_queue.storage_policy")).unwrap_or_default(),
         retain_age: retain_age.as_deref().and_then(|text| parse_retain_age(text).ok()),
-        loop_guard: match values.word("dead_letter_queue.loop_guard") {
-            "skip" => LoopGuard::Skip,
-            _ => LoopGuard::Requeue,
-        },
+        loop_guard: LoopGuard::parse(values.word("dead_letter_queue.loop_guard")).unwrap_or_default(),
+        ..dead_letter::Settings::new(directory)
+    };
+    for changed in settings.keep_to_limits() {
+        let mut diagnostic = reader::warning("invalid-value", changed.to_string());
+        diagnostic.span = values.origin(changed.name).span();
+        // Pipelines may share the value.
+        if !reader.diagnostics.0.iter().any(|d| d.span == diagnostic.span && d.message == diagnostic.message) {
+            reader.diagnostics.push(diagnostic);
+        }
     }
+    settings
 }

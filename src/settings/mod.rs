@@ -12,7 +12,6 @@ mod pipelines;
 mod process;
 mod reader;
 mod secret;
-pub mod suggest;
 pub mod table;
 mod table_xpack;
 pub mod unsupported;
@@ -24,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use build::host_name;
-pub use pipeline::{ConfigSource, DeadLetterQueueSettings, Ecs, Ordered, PipelineSettings, QueueType};
+pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };

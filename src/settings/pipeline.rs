@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::config::Language;
 use crate::config::diagnostic::Diagnostic;
-use crate::dead_letter::{LoopGuard, StoragePolicy};
+use crate::dead_letter;
 use crate::event::EscapeStyle;
 
 /// Where the text of a pipeline comes from.
@@ -40,6 +41,13 @@ pub enum Ecs {
     V8,
 }
 
+impl Ecs {
+    /// Whether the old flat names are used.
+    pub fn is_disabled(self) -> bool {
+        self == Self::Disabled
+    }
+}
+
 /// Where events wait between inputs and workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueType {
@@ -48,25 +56,6 @@ pub enum QueueType {
     Memory,
     /// On disk. Refused while loading until it is built.
     Persisted,
-}
-
-/// The dead letter queue of one pipeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetterQueueSettings {
-    /// Whether rejected events are kept.
-    pub enable: bool,
-    /// Size of all segments at which `storage_policy` applies, in bytes.
-    pub max_bytes: u64,
-    /// Age at which an unfinished segment is sealed; at least one second.
-    pub flush_interval: Duration,
-    /// How often that age is looked at; between one second and `flush_interval`.
-    pub flush_check_interval: Duration,
-    /// Which entries go when it is full.
-    pub storage_policy: StoragePolicy,
-    /// Age at which segments are deleted, if any.
-    pub retain_age: Option<Duration>,
-    /// What happens to a replayed event that fails again.
-    pub loop_guard: LoopGuard,
 }
 
 /// Everything that one pipeline is run with.
@@ -101,10 +90,10 @@ pub struct PipelineSettings {
     pub queue_type: QueueType,
     /// Where persisted queues live; this pipeline's is `<path_queue>/<id>`.
     pub path_queue: PathBuf,
-    /// The dead letter queue.
-    pub dead_letter_queue: DeadLetterQueueSettings,
-    /// Where dead letter queues live; this pipeline's is `<path_dead_letter_queue>/<id>`.
-    pub path_dead_letter_queue: PathBuf,
+    /// Whether rejected events are kept.
+    pub dead_letter_queue_enable: bool,
+    /// Where and how.
+    pub dead_letter_queue: dead_letter::Settings,
     /// Whether a changed configuration may replace this pipeline while running.
     pub reloadable: bool,
     /// Whether plugin metrics are collected.
@@ -123,6 +112,11 @@ impl PipelineSettings {
             ConfigSource::Text(_) if self.config_set_at.starts_with("command line") => "config string".into(),
             ConfigSource::Text(_) => format!("{} (config.string)", self.config_set_at),
         }
+    }
+
+    /// How its configuration is written.
+    pub fn language(&self) -> Language {
+        Language { support_escapes: self.support_escapes, escape_style: self.escape_style }
     }
 
     /// Whether events keep their order, after `auto` was resolved.

@@ -4,14 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::kind::{self, Kind, Raw, Value};
-use super::suggest;
 use super::table::{self, Scope, Setting};
 use super::values::{Origin, Values};
 use super::variables;
 use super::yaml::{self, Data, Node};
-use crate::config::Variables;
 use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::config::source::{SourceId, Sources, Span};
+use crate::config::{Variables, did_you_mean};
 
 /// Which settings may stand in the map that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,7 +309,7 @@ fn unknown(name: &str, span: Span) -> Diagnostic {
         return diagnostic
             .help(format!("names that start with `{name}.` exist, but none stands under it; remove the line"));
     }
-    match suggest::question(&suggest::nearest(name, table::all().map(|s| s.name))) {
+    match did_you_mean(&table::nearest(name)) {
         Some(question) => diagnostic.help(question),
         None => diagnostic,
     }

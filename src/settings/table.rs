@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use indexmap::IndexMap;
 
 use super::kind::Kind;
+use crate::config;
 use Kind::{Bool, Bytes, Count, Directory, List, Number, Password, Ports, Text, Time, Words};
 
 /// Where a setting may stand.
@@ -214,6 +215,19 @@ const ROWS: &[Setting] = &[
     Setting::new("otel.resource.attributes", Text, "", "further attributes"),
 ];
 
+/// The names that a mistyped one was likely meant to be: at most three that are near, or, where there is none, those
+/// that end like it (`pipeline.workers` for `workers`).
+pub fn nearest(name: &str) -> Vec<String> {
+    let known = || all().map(|setting| setting.name);
+    let near = config::nearest(name, known());
+    if !near.is_empty() {
+        return near;
+    }
+    let tail = format!(".{}", name.to_lowercase());
+    let tails: Vec<String> = known().filter(|name| name.ends_with(&tail)).map(str::to_owned).collect();
+    if tails.len() > 3 { Vec::new() } else { tails }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +239,13 @@ mod tests {
             let read = setting.kind.read(&Raw::Scalar { text: setting.default.into(), plain: true });
             assert!(read.is_ok(), "{}: {read:?}", setting.name);
         }
+    }
+
+    #[test]
+    fn settings_are_found_by_a_near_name_or_its_end() {
+        assert_eq!(nearest("pipeline.worker"), ["pipeline.workers"]);
+        assert_eq!(nearest("workers"), ["pipeline.workers"]);
+        assert!(nearest("something.else").is_empty());
     }
 
     #[test]

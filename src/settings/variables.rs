@@ -1,28 +1,20 @@
 //! `${NAME}` and `${NAME:default}` in settings files.
 
 use super::kind::Raw;
-use crate::config::{Reference, Resolved, Variables, tidy as tidy_text};
+use crate::config::{Piece, Resolved, Variables, pieces, tidy as tidy_text};
 
 /// Replaces all variables of a text; the error is the names that are not set.
 pub fn replace(text: &str, variables: &Variables) -> Result<String, Vec<String>> {
     let (mut out, mut missing) = (String::with_capacity(text.len()), Vec::new());
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        // What only looks like a variable (`${1X}`, `${a-b}`) is text.
-        let Some(reference) = Reference::leading(from) else {
-            out.push_str("${");
-            rest = from.get(2..).unwrap_or_default();
-            continue;
-        };
-        match variables.get(reference.name).or(reference.default) {
-            Some(value) => out.push_str(value),
-            None => missing.push(reference.name.to_owned()),
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Variable(reference) => match variables.get(reference.name).or(reference.default) {
+                Some(value) => out.push_str(value),
+                None => missing.push(reference.name.to_owned()),
+            },
         }
-        rest = from.get(reference.length..).unwrap_or_default();
     }
-    out.push_str(rest);
     if missing.is_empty() { Ok(out) } else { Err(missing) }
 }
 

@@ -4,20 +4,22 @@
 //! one of its filters remembers events: such a plan would carry them from one case into the next.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::case::{Case, CaseConfig};
-use crate::config::Variables;
+use super::mocks::{self, Mocks};
 use crate::config::diagnostic::{Diagnostics, Level};
 use crate::config::render::Renderer;
 use crate::config::source::Sources;
-use crate::pipeline::{Opened, Prepared, Shared, prepare};
+use crate::config::{Loaded, Variables, did_you_mean};
+use crate::event::Clock;
+use crate::pipeline::{Opened, Prepared, Shared, assemble, read};
 use crate::settings::kind::Raw;
 use crate::settings::values::{Origin, Values};
 
-use crate::settings::{self, LoadError, PipelineSettings, suggest, table};
+use crate::settings::{self, LoadError, PipelineSettings, table};
 
 /// What holds for all cases of a run.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,10 @@ pub struct Defaults {
     pub config: Option<String>,
     /// `--path.settings`
     pub settings_directory: Option<PathBuf>,
+    /// `--mocks`
+    pub mocks: Mocks,
+    /// Whether filters may ask something outside of the process.
+    pub may_reach_out: bool,
 }
 
 /// What a case is run on.
@@ -54,23 +60,29 @@ impl From<String> for Refusal {
 /// Builds pipelines and keeps those that can be used again.
 pub(super) struct Builder {
     defaults: Defaults,
+    clock: Clock,
     scratch: tempfile::TempDir,
     built: HashMap<String, Built>,
     count: usize,
 }
 
 impl Builder {
-    pub fn new(defaults: Defaults) -> std::io::Result<Self> {
-        Ok(Self { defaults, scratch: tempfile::tempdir()?, built: HashMap::new(), count: 0 })
+    /// `clock` is what the pipelines go by.
+    pub fn new(defaults: Defaults, clock: Clock) -> std::io::Result<Self> {
+        Ok(Self { defaults, clock, scratch: tempfile::tempdir()?, built: HashMap::new(), count: 0 })
     }
 
     /// The pipeline of a case.
     pub fn build(&mut self, case: &Case) -> Built {
-        let key = format!("{:?} {:?} {:?}", case.config, case.settings, case.env);
+        let key = format!("{:?} {:?} {:?} {:?}", case.config, case.settings, case.env, case.mocks);
         if let Some(built) = self.built.get(&key).filter(|_| case.dlq.is_none()) {
             return built.clone();
         }
-        let built = self.build_anew(case).unwrap_or_else(|refusal| Built::Refused(Rc::new(refusal)));
+        let folder = self.new_folder();
+        let built = match self.build_in(case, &folder) {
+            Ok(pipeline) => Built::Ready(Rc::new(pipeline)),
+            Err(refusal) => Built::Refused(Rc::new(refusal)),
+        };
         let reusable = case.dlq.is_none() && !matches!(&built, Built::Ready(pipeline) if remembers(pipeline));
         if reusable {
             self.built.insert(key, built.clone());
@@ -78,15 +90,29 @@ impl Builder {
         built
     }
 
-    fn build_anew(&mut self, case: &Case) -> Result<Built, Refusal> {
+    /// A `path.data` that no other case has.
+    pub fn new_folder(&mut self) -> PathBuf {
         self.count += 1;
-        let path_data = self.scratch.path().join(self.count.to_string());
+        self.scratch.path().join(self.count.to_string())
+    }
+
+    /// The pipeline of a case with its state in this folder.
+    pub fn build_in(&self, case: &Case, path_data: &Path) -> Result<Opened, Refusal> {
+        let path_data = path_data.to_owned();
         let environment = environment(case);
         let mut settings = self.settings(case, &environment)?;
-        settings.path_dead_letter_queue = path_data.join("dead_letter_queue");
-        settings.dead_letter_queue.enable |= case.dlq.is_some();
-        let shared = Shared { path_data, host: Arc::from("localhost"), variables: Variables::from_pairs(environment) };
-        let prepared = prepare(settings, &shared);
+        settings.dead_letter_queue.directory = path_data.join("dead_letter_queue").join(&settings.id);
+        settings.dead_letter_queue_enable |= case.dlq.is_some();
+        let shared = Shared {
+            path_data,
+            path_settings: Some(self.settings_directory().to_owned()),
+            host: Arc::from("localhost"),
+            variables: Variables::from_pairs(environment),
+            clock: self.clock.clone(),
+        };
+        let mut loaded = read(&settings, &shared);
+        self.stand_ins(case, &settings, &shared, &mut loaded)?;
+        let prepared = assemble(settings, &shared, loaded);
         if prepared.diagnostics.has_errors() {
             return Err(refusal(&prepared.diagnostics, &prepared.sources));
         }
@@ -94,14 +120,46 @@ impl Builder {
             let refused = |e| format!("the filter {} could not start: {e}", slot.info.label());
             slot.filter.register().map_err(refused)?;
         }
-        Ok(Built::Ready(Rc::new(opened(case, prepared)?)))
+        Ok(opened(case, prepared)?)
+    }
+
+    /// Without a settings folder of its own a run must not find the one of the machine.
+    fn settings_directory(&self) -> &Path {
+        self.defaults.settings_directory.as_deref().unwrap_or(self.scratch.path())
+    }
+
+    /// Puts mocks in, and refuses what would still ask something outside.
+    fn stand_ins(
+        &self,
+        case: &Case,
+        settings: &PipelineSettings,
+        shared: &Shared,
+        loaded: &mut Loaded,
+    ) -> Result<(), Refusal> {
+        let (language, variables) = (settings.language(), &shared.variables);
+        // A file of mocks is for many configurations, and not each has all of the filters.
+        self.defaults.mocks.without(&case.mocks).apply(loaded, language, variables);
+        if let Some(unused) = case.mocks.apply(loaded, language, variables).first() {
+            return Err(format!("`mocks`: no filter has the id or place `{unused}`").into());
+        }
+        if self.defaults.may_reach_out {
+            return Ok(());
+        }
+        match mocks::reaching_out(&loaded.config.filters, &loaded.sources).as_slice() {
+            [] => Ok(()),
+            outside => {
+                let each = outside.iter().map(|(filter, mock)| {
+                    format!("the filter {filter} asks a server, which a test must not: give it a mock, `mocks: {{ \"{mock}\": \"…\" }}`")
+                });
+                Err(each.collect::<Vec<_>>().join("\n").into())
+            }
+        }
     }
 
     /// The settings that the case's pipeline runs with.
     fn settings(&self, case: &Case, environment: &[(String, String)]) -> Result<PipelineSettings, Refusal> {
         let mut flags = Values::default();
-        // Without a settings folder of its own a run must not find the one of the machine.
-        let directory = self.defaults.settings_directory.as_deref().unwrap_or(self.scratch.path());
+        let directory = self.settings_directory();
         set(&mut flags, "path.settings", &Raw::text(directory.display().to_string()))?;
         let mut wanted = None;
         match (&case.config, &self.defaults.config) {
@@ -132,7 +190,7 @@ impl Builder {
 
 fn opened(case: &Case, mut prepared: Prepared) -> Result<Opened, String> {
     // Nobody would read the queue; events that would go there just leave the pipeline.
-    prepared.settings.dead_letter_queue.enable = case.dlq.is_some();
+    prepared.settings.dead_letter_queue_enable = case.dlq.is_some();
     Opened::open(prepared).map_err(|e| e.to_string())
 }
 
@@ -145,8 +203,7 @@ fn environment(case: &Case) -> Vec<(String, String)> {
 
 fn set(flags: &mut Values, name: &str, value: &Raw) -> Result<(), String> {
     let Some(setting) = table::find(name) else {
-        let near = suggest::nearest(name, table::all().map(|setting| setting.name));
-        let hint = suggest::question(&near).map(|question| format!("; {question}")).unwrap_or_default();
+        let hint = did_you_mean(&table::nearest(name)).map(|question| format!("; {question}")).unwrap_or_default();
         return Err(format!("there is no setting `{name}`{hint}"));
     };
     let read = setting.kind.read(value);

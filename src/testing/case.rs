@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use super::compare;
 use super::expected::Expected;
 use super::file::Entry;
+use super::mocks::Mocks;
 use super::values;
+use crate::config::{did_you_mean, nearest};
 use crate::event::{Map, Text, Timestamp, Value};
 use crate::settings::kind::Raw;
-use crate::settings::suggest;
 
 /// A given/expected case.
 #[derive(Clone, Debug)]
@@ -21,14 +22,26 @@ pub struct Case {
     pub env: Vec<(String, String)>,
     /// The fields of the events that go in.
     pub events: Vec<Map>,
+    /// Raw lines that go in through a codec.
+    pub lines: Vec<String>,
+    /// The codec of the lines, as a configuration names it; that of the input, or `line`, when there is none.
+    pub codec: Option<String>,
+    /// Fields that are put on every event that goes in.
+    pub fields: Map,
+    /// Id of the input whose codec and common options apply to what goes in.
+    pub input: Option<String>,
+    /// What stands in for filters.
+    pub mocks: Mocks,
     /// Sizes of the batches that they go in by; one by one when empty.
     pub batches: Vec<usize>,
-    /// When the events arrive; one instant is for all, and the last for all that follow.
-    pub clock: Vec<Timestamp>,
+    /// When the events arrive; an instant holds until the next one, and none is the usual one.
+    pub clock: Vec<Option<Timestamp>>,
     /// What comes out.
     pub expect: Option<Vec<Expected>>,
     /// The `@metadata` of what comes out, other names ignored.
     pub metadata: Option<Vec<Expected>>,
+    /// What each output gets, by its id.
+    pub outputs: Vec<(String, Vec<Expected>)>,
     /// What goes to the dead letter queue.
     pub dlq: Option<Vec<Expected>>,
     /// Texts that the refusal to start must hold, whatever the case of their letters.
@@ -39,6 +52,19 @@ pub struct Case {
     pub subset: bool,
     /// Whether the order of the events that come out does not count.
     pub unordered: bool,
+    /// What happens one after the other, instead of events that go in once.
+    pub steps: Vec<Step>,
+}
+
+/// What happens to the pipeline of a case with steps.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Events go in, and this is expected of them. They are dealt with unless a crash comes next.
+    Feed(Box<Case>),
+    /// The pipeline ends in order and starts again on the same `path.data`.
+    Restart,
+    /// The pipeline is gone before its last events are dealt with; it starts again on the same `path.data`.
+    Crash,
 }
 
 /// Where the configuration of a case is.
@@ -73,20 +99,31 @@ const KEYS: &[&str] = &[
     "settings",
     "env",
     "events",
+    "lines",
+    "codec",
+    "fields",
+    "input",
+    "mocks",
     "batches",
     "at_ms",
     "clock",
     "expect",
     "metadata",
+    "outputs",
     "dlq",
     "error",
     "ignore",
     "subset",
     "unordered",
+    "steps",
 ];
 
+/// Keys that a step can have.
+const STEP_KEYS: &[&str] =
+    &["feed", "at_ms", "clock", "batches", "expect", "metadata", "outputs", "unordered", "crash", "restart"];
+
 /// Keys of cases that later versions run.
-const LATER: &[&str] = &["input", "lines", "outputs", "steps", "mocks", "files", "log"];
+const LATER: &[&str] = &["files", "log"];
 
 impl Case {
     /// Reads an entry of a case file.
@@ -95,15 +132,21 @@ impl Case {
         keys.check_names()?;
         let given: Vec<Map> = keys.maps("events")?.unwrap_or_default();
         let events = given.into_iter().map(values::typed_map).collect::<Result<Vec<_>, _>>();
-        let case = Self {
+        let mut case = Self {
             config: keys.config(entry)?,
             settings: keys.settings()?,
             env: keys.pairs("env")?,
             events: events.map_err(|e| wrong("events", e))?,
+            lines: keys.texts("lines")?,
+            codec: keys.text("codec")?,
+            fields: keys.fields()?,
+            input: keys.text("input")?,
+            mocks: Mocks::read(entry.keys.get("mocks").unwrap_or(&Value::Null)).map_err(|e| wrong("mocks", e))?,
             batches: keys.batches()?,
             clock: keys.clock()?,
             expect: keys.expected("expect")?,
             metadata: keys.expected("metadata")?,
+            outputs: keys.outputs()?,
             dlq: keys.dead_letters()?,
             error: keys.texts("error")?,
             ignore: keys
@@ -114,16 +157,35 @@ impl Case {
                 .map_err(|e| wrong("ignore", e))?,
             subset: keys.truth("subset")?,
             unordered: keys.truth("unordered")?,
+            steps: Vec::new(),
         };
-        if !case.error.is_empty() && (case.expect.is_some() || case.metadata.is_some() || case.dlq.is_some()) {
+        case.steps = keys.steps(&case)?;
+        if !case.error.is_empty() && case.expects_events() {
             return Err(CaseError::Wrong("`error` expects that nothing runs, so nothing else can be expected".into()));
+        }
+        let stands_alone = case.events.is_empty() && case.lines.is_empty() && case.expect.is_none();
+        if !case.steps.is_empty() && !stands_alone {
+            return Err(CaseError::Wrong(
+                "with `steps`, events and what is expected of them stand in the steps".into(),
+            ));
+        }
+        if !case.events.is_empty() && !case.lines.is_empty() {
+            return Err(CaseError::Wrong("either `events` or `lines` can be given".into()));
         }
         Ok(case)
     }
 
     /// Whether anything is expected.
     pub fn expects(&self) -> bool {
-        self.expect.is_some() || self.metadata.is_some() || self.dlq.is_some() || !self.error.is_empty()
+        self.expects_events() || !self.error.is_empty()
+    }
+
+    fn expects_events(&self) -> bool {
+        self.expect.is_some()
+            || self.metadata.is_some()
+            || self.dlq.is_some()
+            || !self.outputs.is_empty()
+            || self.steps.iter().any(|step| matches!(step, Step::Feed(feed) if feed.expects_events()))
     }
 }
 
@@ -142,8 +204,8 @@ impl Keys<'_> {
                 return Err(CaseError::Unsupported(format!("`{key}` is not supported yet")));
             }
             if !KEYS.contains(&key) {
-                let near = suggest::nearest(key, KEYS.iter().copied());
-                let hint = suggest::question(&near).map(|question| format!("; {question}")).unwrap_or_default();
+                let near = nearest(key, KEYS.iter().copied());
+                let hint = did_you_mean(&near).map(|question| format!("; {question}")).unwrap_or_default();
                 return Err(CaseError::Wrong(format!("a case has no key `{key}`{hint}")));
             }
         }
@@ -197,6 +259,27 @@ impl Keys<'_> {
         maps.into_iter().map(read).collect::<Result<_, _>>().map(Some)
     }
 
+    fn fields(&self) -> Result<Map, CaseError> {
+        match self.0.get("fields") {
+            None | Some(Value::Null) => Ok(Map::default()),
+            Some(Value::Map(map)) => values::typed_map(map.clone()).map_err(|e| wrong("fields", e)),
+            Some(_) => Err(wrong("fields", "must be a map of names and values")),
+        }
+    }
+
+    fn outputs(&self) -> Result<Vec<(String, Vec<Expected>)>, CaseError> {
+        let Some(value) = self.0.get("outputs") else { return Ok(Vec::new()) };
+        let map = value.as_map().ok_or_else(|| wrong("outputs", "must be a map of ids and lists of events"))?;
+        let read = |(id, events): (&Text, &Value)| match events {
+            Value::Array(items) => {
+                let events = items.iter().map(Expected::read).collect::<Result<_, _>>();
+                Ok((id.to_string(), events.map_err(|e| wrong("outputs", e))?))
+            }
+            _ => Err(wrong("outputs", format!("`{id}` must be a list of events"))),
+        };
+        map.iter().map(read).collect()
+    }
+
     /// `reason_prefix` is short for a pattern that the reason starts with.
     fn dead_letters(&self) -> Result<Option<Vec<Expected>>, CaseError> {
         let Some(entries) = self.maps("dlq")? else { return Ok(None) };
@@ -227,6 +310,38 @@ impl Keys<'_> {
         }
     }
 
+    /// `case` is what holds for all steps.
+    fn steps(&self, case: &Case) -> Result<Vec<Step>, CaseError> {
+        let mut steps = Vec::new();
+        for step in self.maps("steps")?.unwrap_or_default() {
+            let keys = Keys(&step);
+            if let Some(key) = step.keys().find(|key| !STEP_KEYS.contains(&key.as_str())) {
+                return Err(CaseError::Unsupported(format!("the step `{key}` is not supported by `spillway test`")));
+            }
+            if let Some(given) = keys.maps("feed")? {
+                let events = given.into_iter().map(values::typed_map).collect::<Result<_, _>>();
+                steps.push(Step::Feed(Box::new(Case {
+                    events: events.map_err(|e| wrong("feed", e))?,
+                    batches: keys.batches()?,
+                    clock: keys.clock()?,
+                    expect: keys.expected("expect")?,
+                    metadata: keys.expected("metadata")?,
+                    outputs: keys.outputs()?,
+                    unordered: case.unordered || keys.truth("unordered")?,
+                    dlq: None,
+                    ..case.clone()
+                })));
+            }
+            if keys.truth("crash")? {
+                steps.push(Step::Crash);
+            }
+            if keys.truth("restart")? {
+                steps.push(Step::Restart);
+            }
+        }
+        Ok(steps)
+    }
+
     fn settings(&self) -> Result<Vec<(String, Raw)>, CaseError> {
         let mut settings = Vec::new();
         match self.0.get("settings") {
@@ -253,13 +368,19 @@ impl Keys<'_> {
         sizes.ok_or_else(|| wrong("batches", "must be a list of numbers of events"))
     }
 
-    fn clock(&self) -> Result<Vec<Timestamp>, CaseError> {
+    fn clock(&self) -> Result<Vec<Option<Timestamp>>, CaseError> {
         if let Some(text) = self.text("clock")? {
             let at = values::timestamp(&text).ok_or_else(|| wrong("clock", format!("`{text}` is no ISO 8601 time")))?;
-            return Ok(vec![at]);
+            return Ok(vec![Some(at)]);
         }
-        let instant = |ms: &Value| ms.as_integer().and_then(Timestamp::from_millis);
-        let instants = self.list("at_ms")?.iter().map(instant).collect::<Option<Vec<_>>>();
+        let mut last = None;
+        let mut instant = |ms: &Value| {
+            if !ms.is_null() {
+                last = Some(ms.as_integer().and_then(Timestamp::from_millis)?);
+            }
+            Some(last)
+        };
+        let instants = self.list("at_ms")?.iter().map(&mut instant).collect::<Option<Vec<_>>>();
         instants.ok_or_else(|| wrong("at_ms", "must be a list of milliseconds since 1970"))
     }
 }
@@ -310,7 +431,7 @@ mod tests {
         assert_eq!(case.env, [("A".into(), "x".into()), ("B".into(), "2".into())]);
         assert!(matches!(case.events[1].get("t"), Some(Value::Timestamp(_))));
         assert_eq!((case.batches, case.subset, case.unordered), (vec![1, 1], true, false));
-        assert_eq!(case.clock, [Timestamp::from_millis(5).unwrap()]);
+        assert_eq!(case.clock, [Timestamp::from_millis(5)]);
         assert_eq!(case.ignore.iter().map(ToString::to_string).collect::<Vec<_>>(), ["[a][b]", "[c]"]);
         assert_eq!(case.expect.map(|e| e.len()), Some(1));
     }
@@ -336,7 +457,11 @@ mod tests {
             ("- {case: a, at_ms: [x]}", "`at_ms`"),
             ("- {case: a, clock: noon}", "noon"),
             ("- {case: a, subset: 1}", "`subset`"),
+            ("- {case: a, events: [{}], lines: [x]}", "either `events` or `lines`"),
+            ("- {case: a, outputs: {es: 1}}", "`es` must be a list"),
+            ("- {case: a, mocks: 1}", "`mocks`"),
             ("- {case: a, error: x, expect: []}", "`error`"),
+            ("- {case: a, events: [{}], steps: [{feed: []}]}", "with `steps`"),
             ("- {case: a, events: [{a: {$bigint: x}}]}", "$bigint"),
         ] {
             match read(text) {
@@ -344,6 +469,7 @@ mod tests {
                 other => panic!("{text}: {other:?}"),
             }
         }
-        assert!(matches!(read("- {case: a, steps: []}"), Err(CaseError::Unsupported(m)) if m.contains("steps")));
+        let steps = "- {case: a, steps: [{append: x}]}";
+        assert!(matches!(read(steps), Err(CaseError::Unsupported(m)) if m.contains("append")));
     }
 }

@@ -204,6 +204,11 @@ impl Comparison<'_> {
     fn differ(&mut self, path: &Path, expected: &Expected, got: &Value) {
         let (expected, got) = match (expected, got) {
             (Expected::Scalar(Value::String(expected)), Value::String(got)) => show::apart(expected, got),
+            // A text stands for the time that it spells: not its type differs, the time does.
+            (Expected::Scalar(expected @ Value::String(text)), Value::Timestamp(_)) => {
+                let time = values::timestamp(text).map(Value::Timestamp);
+                (show::with_kind(time.as_ref().unwrap_or(expected)), show::with_kind(got))
+            }
             (expected, got) => (expected.shown(), show::with_kind(got)),
         };
         self.found.push(Difference { path: path.clone(), expected: Some(expected), got: Some(got) });
@@ -310,6 +315,16 @@ mod tests {
                 "{$timestamp: '2024-01-02T03:04:05Z'}",
                 "'2024-01-02T03:04:05.000Z'",
                 "2024-01-02T03:04:05.000Z (timestamp) | \"2024-01-02T03:04:05.000Z\" (string)",
+            ),
+            (
+                "'2024-01-02T05:04:05+02:00'",
+                "{$timestamp: '2024-01-02T03:04:06Z'}",
+                "2024-01-02T03:04:05.000Z (timestamp) | 2024-01-02T03:04:06.000Z (timestamp)",
+            ),
+            (
+                "noon",
+                "{$timestamp: '2024-01-02T03:04:05Z'}",
+                "\"noon\" (string) | 2024-01-02T03:04:05.000Z (timestamp)",
             ),
             ("{x: 1}", "[1]", "{\"x\":1} (map) | [1] (list)"),
             ("[1]", "1", "[1] (list) | 1 (integer)"),

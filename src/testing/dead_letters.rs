@@ -18,8 +18,7 @@ pub(super) fn judge(expected: &[Expected], pipeline: &Opened, leniency: &Lenienc
     if let Some(Err(error)) = prepared.dead_letters.writer().map(crate::dead_letter::Writer::close) {
         return vec![Finding::Message(error.to_string())];
     }
-    let mut reader =
-        Reader::new(prepared.settings.path_dead_letter_queue.join(&prepared.settings.id), Start::Beginning);
+    let mut reader = Reader::new(&prepared.settings.dead_letter_queue.directory, Start::Beginning);
     let letters: Vec<DeadLetter> = std::iter::from_fn(|| reader.next(Duration::ZERO)).collect();
     let compare = |expected: &Expected, letter: &DeadLetter| differences(expected, letter, leniency);
     let pairing = judge::pair(expected, &letters, false, compare);

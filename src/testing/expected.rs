@@ -3,8 +3,8 @@
 use regex::Regex;
 
 use super::{show, values};
+use crate::config::nearest;
 use crate::event::{Text, Value, json};
-use crate::settings::suggest::nearest;
 
 /// Names of the matchers, for messages.
 const MATCHERS: &[&str] = &["$exists", "$absent", "$re", "$type", "$approx", "$now"];

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::values;
-use crate::event::{Map, Value};
+use super::{lfv, values};
+use crate::event::{Map, Text, Value, json};
 use crate::settings::yaml::{self, Data, Node};
 
 /// An entry of a case file, its content not looked at yet.
@@ -39,6 +39,30 @@ pub fn read(path: &Path) -> Result<Vec<Entry>, FileError> {
     parse(path, &text)
 }
 
+/// Reads events, one JSON object in a line.
+pub fn read_events(path: &Path) -> Result<Vec<Map>, FileError> {
+    let told = |place: String, message: &str| FileError { place, message: message.into() };
+    let text =
+        std::fs::read_to_string(path).map_err(|e| told(path.display().to_string(), &format!("cannot be read: {e}")))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let events =
+        lines.map(|(n, line)| match json::Reader::new(&Text::from(line), json::Numbers::Double).next_value() {
+            Ok(Some(Value::Map(map))) => Ok(map),
+            _ => Err(told(format!("{}:{}", path.display(), n + 1), "a line must be one JSON object")),
+        });
+    events.collect()
+}
+
+/// Reads a YAML or JSON file as one value.
+pub fn read_value(path: &Path) -> Result<Value, FileError> {
+    let wrong = |message: String| FileError { place: path.display().to_string(), message };
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+    match yaml::parse(&text).map_err(|e| wrong(format!("is no YAML: {}", e.message)))? {
+        Some(root) => values::value(&root).map_err(|bad| wrong(bad.message)),
+        None => Ok(Value::Array(Vec::new())),
+    }
+}
+
 /// Reads the text of a case file.
 pub fn parse(path: &Path, text: &str) -> Result<Vec<Entry>, FileError> {
     let file: Arc<Path> = path.into();
@@ -52,14 +76,11 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Entry>, FileError> {
         Ok(None) => return Ok(Vec::new()),
         Ok(Some(root)) => root,
     };
+    if lfv::is_one(&root) {
+        return lfv::entries(&root, path, |at| lines.of(at));
+    }
     let Data::List(nodes) = &root.data else {
-        let message = match &root.data {
-            Data::Map(pairs) if pairs.iter().any(|(key, _)| is_word(key, "testcases")) => {
-                "looks like a file of logstash-filter-verifier, which cannot be read yet"
-            }
-            _ => "must be a list of cases: start each with `- case: NAME`",
-        };
-        return Err(wrong(root.bytes.start, message.into()));
+        return Err(wrong(root.bytes.start, "must be a list of cases: start each with `- case: NAME`".into()));
     };
     let mut seen: HashMap<String, usize> = HashMap::new();
     let entries = nodes.iter().map(|node| {
@@ -88,10 +109,6 @@ fn entry(
         _ => return Err(wrong(node.bytes.start, "a case needs a name: `- case: NAME`".into())),
     };
     Ok(Entry { name, file: file.clone(), line: lines.of(node.bytes.start), keys })
-}
-
-fn is_word(node: &Node, word: &str) -> bool {
-    matches!(&node.data, Data::Scalar { text, .. } if text == word)
 }
 
 /// Counts lines; quick for places in ascending order.
@@ -148,8 +165,13 @@ fn walk(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     Ok(())
 }
 
-/// Every YAML file of the named directory; below it `*_test.yml` and the files of directories called `tests`.
+/// Every YAML file of the named directory; below it `*_test.yml` and the files of directories called `tests`. JSON
+/// files are those of logstash-filter-verifier; others are data.
 fn is_case_file(path: &Path, name: &str, depth: usize) -> bool {
+    if name.ends_with(".json") {
+        let in_tests = path.parent().and_then(Path::file_name).is_some_and(|parent| parent == "tests");
+        return (depth == 0 || in_tests) && read(path).is_ok();
+    }
     let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) else { return false };
     let in_tests = path.parent().and_then(Path::file_name).is_some_and(|parent| parent == "tests");
     !name.starts_with('.') && (depth == 0 || in_tests || stem.ends_with("_test"))
@@ -185,7 +207,6 @@ mod tests {
     fn files_that_hold_no_cases_are_told_with_their_line() {
         for (text, error) in [
             ("a: 1\n", "t.yml:1: must be a list of cases"),
-            ("{\"testcases\": []}", "logstash-filter-verifier"),
             ("- case: a\n- case: b\n- case: a\n", "t.yml:3: line 1 has a case `a` already"),
             ("- case: a\n- x\n", "t.yml:2: a case must be a map"),
             ("- case: a\n- why: b\n", "t.yml:2: a case needs a name"),

@@ -22,6 +22,11 @@ impl Visits {
         Self(plan.filters.iter().enumerate().map(|(at, slot)| (at, seen(slot))).collect())
     }
 
+    /// How many events came to a filter since.
+    pub fn since(&self, at: usize, slot: &FilterSlot) -> u64 {
+        seen(slot).saturating_sub(self.0.get(&at).copied().unwrap_or(0))
+    }
+
     /// What happened since.
     pub fn route(&self, plan: &Plan) -> Route {
         let mut route = Route::default();
@@ -35,7 +40,7 @@ impl Visits {
         for step in steps {
             let visited = match step {
                 Step::Plugin(at) => plan.filters.get(*at).map(|slot| {
-                    let visited = seen(slot) > self.0.get(at).copied().unwrap_or(0);
+                    let visited = self.since(*at, slot) > 0;
                     if visited {
                         route.passed.push(format!("{} {}", slot.info.name, short(&slot.info.place)));
                     }

@@ -4,7 +4,7 @@ use crate::program::{self, lines_in_any_order};
 use base64::Engine;
 use spillway::config::{self, Language, Origin, Variables};
 use spillway::event::{Event, Timestamp, Value};
-use spillway::plugins::{Context, Decoders, Encoders, Options};
+use spillway::plugins::{Context, Decoders, Options, SharedEncoder};
 use spillway::testing::compare::{self, Arrivals, Leniency};
 use spillway::testing::expected::Expected;
 use spillway::testing::{Entry, Expectation, Finding, What, judge_events, typed_event};
@@ -20,13 +20,13 @@ pub fn judge(entry: &Entry) -> Vec<Finding> {
         (Err(refusal), Some(words)) => vec![Finding::OtherRefusal { lacks: vec![words.to_owned()], refusal }],
         (Err(refusal), None) => vec![Finding::Refused(refusal)],
         (Ok(Built::Decodes(decoders)), None) => decode(entry, &decoders),
-        (Ok(Built::Encodes(encoders)), None) => encode(entry, &encoders),
+        (Ok(Built::Encodes(encoder)), None) => encode(entry, &encoder),
     }
 }
 
 enum Built {
     Decodes(Decoders),
-    Encodes(Encoders),
+    Encodes(SharedEncoder),
 }
 
 /// Builds the codec as an input or an output would; the error is all that is said.
@@ -84,12 +84,16 @@ fn bytes(chunk: &Value) -> Option<Vec<u8>> {
     }
 }
 
-fn encode(entry: &Entry, encoders: &Encoders) -> Vec<Finding> {
+fn encode(entry: &Entry, encoder: &SharedEncoder) -> Vec<Finding> {
     let mut out = Vec::new();
     for given in entry.keys.get("encode").and_then(Value::as_array).unwrap_or_default() {
         let Some(fields) = given.as_map() else { return unusable("an event must be a map") };
         match typed_event(fields.clone()) {
-            Ok(event) => encoders.encode(&event, &mut out),
+            Ok(event) => {
+                if let Err(error) = encoder.encode(&event, &mut out) {
+                    return unusable(&error.to_string());
+                }
+            }
             Err(error) => return unusable(&error),
         }
     }

@@ -31,7 +31,7 @@ pub fn encode_segment(entry: &Entry) -> Vec<Finding> {
     })
 }
 
-/// The offset that a reader reports behind each payload.
+/// The offset that a reader reports behind each payload, each of which is a place to read on from.
 pub fn read_positions(entry: &Entry) -> Vec<Finding> {
     judge(entry, || {
         let bytes = segment(&payloads(entry)?);
@@ -41,9 +41,27 @@ pub fn read_positions(entry: &Entry) -> Vec<Finding> {
             let len = Value::Integer(entry.len() as i64);
             let offset = Value::Integer(reader.position() as i64);
             found.push(Value::Map(Map::from_iter([("len", len), ("offset", offset)])));
+            reads_on(&bytes, reader.position(), found.len())?;
         }
         Ok(Value::Array(found))
     })
+}
+
+/// Whether a reader that starts at this offset finds all entries but the first few.
+fn reads_on(bytes: &[u8], offset: u64, behind: usize) -> Given<()> {
+    let count = |offset| -> std::io::Result<usize> {
+        let mut reader = SegmentReader::new(Cursor::new(bytes), offset)?;
+        let mut count = 0;
+        while let Found::Entry(_) = reader.next()? {
+            count += 1;
+        }
+        Ok(count)
+    };
+    let (all, rest) = (count(record::FIRST_RECORD), count(offset));
+    match (all, rest) {
+        (Ok(all), Ok(rest)) if all == behind + rest => Ok(()),
+        (all, rest) => Err(format!("{rest:?} of {all:?} entries are found from offset {offset} on")),
+    }
 }
 
 /// What a reader delivers of a queue with this one segment.

@@ -7,7 +7,7 @@ use spillway::config::Variables;
 use spillway::config::diagnostic::{Diagnostics, Level};
 use spillway::config::render::Renderer;
 use spillway::config::source::Sources;
-use spillway::event::{Map, Value};
+use spillway::event::{Clock, Map, Value};
 use spillway::pipeline::{Prepared, Shared, prepare};
 use spillway::settings::kind::Raw;
 use spillway::settings::values::{Origin, Values};
@@ -69,8 +69,13 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
         LoadError::Invalid { diagnostics, sources } => said(&diagnostics, &sources),
     })?;
     let pipeline = loaded.pipelines.into_iter().next().ok_or("no pipeline")?;
-    let shared =
-        Shared { path_data: PathBuf::from(folder), host: Arc::from("localhost"), variables: Variables::default() };
+    let shared = Shared {
+        path_data: PathBuf::from(folder),
+        path_settings: Some(PathBuf::from(folder)),
+        host: Arc::from("localhost"),
+        variables: Variables::default(),
+        clock: Clock::default(),
+    };
     let Prepared { diagnostics, sources, compiled, .. } = prepare(pipeline, &shared);
     if diagnostics.has_errors() {
         return Err(said(&diagnostics, &sources));

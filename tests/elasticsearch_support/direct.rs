@@ -1,13 +1,11 @@
 //! The output by itself, called as a worker of a pipeline calls it.
 
-use std::sync::Arc;
-
 use serde_json::Value as Json;
 use spillway::config::diagnostic::{Diagnostics, Level};
 use spillway::config::{self, Language, Origin, Variables};
 use spillway::event::{EscapeStyle, Event, Text, Value, json};
-use spillway::pipeline::{Environment, Lease, OutputSlot, compile};
-use spillway::plugins::{DeadLetterQueue, Delivery, Ecs, GivenBack, OutputBatch, PluginError, Stop};
+use spillway::pipeline::{Environment, OutputSlot, compile};
+use spillway::plugins::{DeadLetterQueue, Deliveries, Delivery, GivenBack, Lease, OutputBatch, PluginError, Stop};
 use tokio::runtime::Runtime;
 
 /// An output that has been built, with a runtime to run it.
@@ -34,12 +32,9 @@ impl Direct {
         let mut diagnostics = loaded.diagnostics;
         let stop = Stop::new();
         let environment = Environment {
-            pipeline_id: Arc::from("main"),
-            ecs: Ecs::V8,
-            escape_style: EscapeStyle::None,
-            path_data: std::env::temp_dir(),
-            host: Arc::from("here"),
             dead_letters: DeadLetterQueue::new(dead_letters, stop.clone()),
+            stop: stop.clone(),
+            ..Environment::alone()
         };
         let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut diagnostics);
         let mistakes = mistakes(&diagnostics);
@@ -63,7 +58,8 @@ impl Direct {
         let lease = Lease::unclaimed();
         let batch = OutputBatch { events: &events, lease: &lease };
         let deliveries = self.runtime.block_on(self.slot.output.write(&batch, &self.stop))?;
-        Ok(deliveries.exceptions().collect())
+        let Deliveries::Each(each) = deliveries else { return Ok(Vec::new()) };
+        Ok(each.into_iter().enumerate().filter(|(_, delivery)| *delivery != Delivery::Delivered).collect())
     }
 
     /// Delivers a batch and gives the dead ones: place and reason.

@@ -74,6 +74,7 @@ struct Shared {
 
 /// A running server.
 pub struct Server {
+    host: &'static str,
     pub port: u16,
     shared: Arc<Shared>,
     listening: Mutex<Option<Arc<AtomicBool>>>,
@@ -81,26 +82,39 @@ pub struct Server {
 
 impl Server {
     pub fn start(handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
-        Self::start_with(None, handler)
+        Self::start_with(("127.0.0.1", 0), None, handler)
+    }
+
+    /// Listens at another address of this machine.
+    pub fn start_at(place: (&'static str, u16), handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+        Self::start_with(place, None, handler)
     }
 
     /// Speaks TLS.
     pub fn start_tls(tls: Arc<ServerConfig>, handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
-        Self::start_with(Some(tls), handler)
+        Self::start_with(("127.0.0.1", 0), Some(tls), handler)
     }
 
-    fn start_with(tls: Option<Arc<ServerConfig>>, handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    fn start_with(
+        place: (&'static str, u16),
+        tls: Option<Arc<ServerConfig>>,
+        handler: impl FnMut(&Request) -> Reply + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(place).unwrap();
         let shared =
             Shared { tls, handler: Mutex::new(Box::new(handler)), seen: Mutex::default(), open: Mutex::default() };
-        let server =
-            Self { port: listener.local_addr().unwrap().port(), shared: Arc::new(shared), listening: Mutex::new(None) };
+        let server = Self {
+            host: place.0,
+            port: listener.local_addr().unwrap().port(),
+            shared: Arc::new(shared),
+            listening: Mutex::new(None),
+        };
         server.listen(listener);
         server
     }
 
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}:{}", self.host, self.port)
     }
 
     /// Closes the port and all connections.
@@ -108,7 +122,7 @@ impl Server {
         if let Some(on) = self.listening.lock().unwrap().take() {
             on.store(false, Ordering::SeqCst);
             // Wakes the thread that waits for a connection, which then closes the port.
-            let _ = TcpStream::connect(("127.0.0.1", self.port));
+            let _ = TcpStream::connect((self.host, self.port));
         }
         for stream in self.shared.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -120,7 +134,7 @@ impl Server {
     pub fn up(&self) {
         let bound = (0..100).find_map(|_| {
             thread::sleep(Duration::from_millis(10));
-            TcpListener::bind(("127.0.0.1", self.port)).ok()
+            TcpListener::bind((self.host, self.port)).ok()
         });
         self.listen(bound.expect("the port is free again"));
     }

@@ -102,6 +102,7 @@ pub fn plugin(kind: PluginKind, name: &str, id: &str, events: (u64, u64)) -> Plu
         id: id.into(),
         explicit_id: true,
         place: Place { file: "/srv/demo/a.conf".into(), line: 1, column: 9 },
+        measured: true,
         metrics: Arc::new(metrics),
     }
 }

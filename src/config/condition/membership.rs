@@ -74,6 +74,14 @@ impl TextSet {
         if texts.len() <= Self::FEW { Self::Few(texts) } else { Self::Many(texts.into_iter().collect()) }
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Text> {
+        let (few, many) = match self {
+            Self::Few(texts) => (Some(texts), None),
+            Self::Many(texts) => (None, Some(texts)),
+        };
+        few.into_iter().flatten().chain(many.into_iter().flatten())
+    }
+
     fn contains(&self, text: &str) -> bool {
         match self {
             Self::Few(texts) => texts.iter().any(|t| t == text),

@@ -5,9 +5,11 @@
 //! nothing is ever converted, `false` is what `false`, null, missing, `""` and `"false"` are.
 
 mod advice;
+mod clue;
 mod compile;
 mod evaluate;
 mod grouping;
+mod inspect;
 mod membership;
 mod operand;
 mod order;
@@ -16,8 +18,10 @@ mod render;
 use std::sync::Arc;
 
 use super::source::Span;
-use crate::event::{Event, FieldRef, Text, Value};
+use crate::event::{Event, FieldRef, Value};
+pub use clue::{Clue, Sign};
 pub(super) use compile::compile;
+pub use inspect::{Compared, same};
 use membership::Membership;
 use order::Comparison;
 
@@ -99,14 +103,6 @@ impl Condition {
     /// The fields that it reads, in the order they are written.
     pub fn fields(&self) -> impl Iterator<Item = &FieldRef> {
         self.0.fields.iter()
-    }
-
-    /// Field and text, when the whole condition is `[field] == "text"`.
-    pub fn equals_literal(&self) -> Option<(&FieldRef, &Text)> {
-        match &self.0.test {
-            Test::Equals(field, Value::String(text)) => Some((field, text)),
-            _ => None,
-        }
     }
 }
 

@@ -303,10 +303,6 @@ fn a_condition_tells_what_it_is() {
     let condition = only_condition(read("( [a][b] == \"x\"   # first\n and ![b] ) or\n [c] not  in [1,2]"));
     assert_eq!(condition.source(), "([a][b] == \"x\" and ![b]) or [c] not in [1, 2]");
     assert_eq!(condition.fields().map(|f| f.text().to_string()).collect::<Vec<_>>(), ["[a][b]", "[b]", "[c]"]);
-    assert!(condition.equals_literal().is_none());
-    let condition = only_condition(read("[@metadata][x] == \"y\""));
-    let (field, text) = condition.equals_literal().unwrap();
-    assert_eq!((field.text().as_str(), text.as_str()), ("[@metadata][x]", "y"));
 }
 
 #[test]

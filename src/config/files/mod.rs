@@ -5,7 +5,7 @@ mod pattern;
 use std::path::{Path, PathBuf};
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use pattern::alternatives;
+pub(crate) use pattern::alternatives;
 
 /// The files of a `path.config`, each pattern's sorted by the bytes of their paths; directories are left out, names
 /// that look like backups are warned about.

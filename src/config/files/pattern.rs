@@ -8,7 +8,7 @@ use glob::{MatchOptions, PatternError};
 const MOST_ALTERNATIVES: usize = 1024;
 
 /// A pattern with its `{a,b}` spelled out.
-pub(super) fn alternatives(pattern: &str) -> Vec<String> {
+pub(crate) fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut waiting = vec![pattern.to_owned()];
     while let Some(pattern) = waiting.pop() {

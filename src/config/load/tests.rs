@@ -25,7 +25,7 @@ fn a_string_gets_the_sections_it_lacks() {
 fn each_file_is_read_by_itself_and_the_sections_are_joined() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("2.conf"), "\u{feff}filter { two { } }").unwrap();
-    std::fs::write(dir.path().join("1.conf"), "filter { one { } }\noutput { out { } }").unwrap();
+    std::fs::write(dir.path().join("1.conf"), "input { in { } }\nfilter { one { } }\noutput { out { } }").unwrap();
     let path = dir.path().display().to_string();
     let loaded = load(&Origin::Path(path.clone()), &Language::default(), &Variables::default());
     assert_eq!(codes(&loaded), Vec::<&str>::new());

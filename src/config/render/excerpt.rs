@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
 use super::RESET;
+use super::mask::Line;
 use crate::config::source::{Sources, Span};
 
 /// Columns of a line that are shown; longer ones are cut round the place.
@@ -29,15 +30,18 @@ pub(super) fn write(
     let _ = writeln!(out, "{:width$}  |", "");
     let before = line_start.checked_sub(1).and_then(|end| text.get(..end)).map(|before| {
         let at = before.rfind('\n').map_or(0, |at| at + 1);
-        line_at(text, at)
+        (at, line_at(text, at))
     });
-    if let Some(before) = before.filter(|before| same_block(before)) {
-        let shown = Cut::around(before, 0).text;
+    if let Some((at, before)) = before.filter(|(_, before)| same_block(before)) {
+        let shown = Cut::around(&Line::new(sources, span.source, at, before).text, 0).text;
         let _ = writeln!(out, " {:>width$} | {}", place.line - 1, shown.trim_end());
     }
-    let cut = Cut::around(line, start - line_start);
+    let masked = Line::new(sources, span.source, line_start, line);
+    let from = masked.shown(start - line_start);
+    let to = masked.shown((span.end as usize).min(line_start + line.len()).saturating_sub(line_start));
+    let cut = Cut::around(&masked.text, from);
     let _ = writeln!(out, " {:>width$} | {}", place.line, cut.text.trim_end());
-    let marked = text.get(start..(span.end as usize).min(line_start + line.len())).unwrap_or_default();
+    let marked = masked.text.get(from..to).unwrap_or_default();
     let marked: usize = marked.chars().map(columns).sum();
     let carets = "^".repeat(marked.clamp(1, WIDEST));
     let (on, off) = paint.map_or(("", ""), |paint| (paint, RESET));

@@ -1,6 +1,7 @@
 //! Diagnostics on a screen: a head line that stands alone, an excerpt with carets, and what to do.
 
 mod excerpt;
+mod mask;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -60,13 +61,14 @@ impl<'a> Renderer<'a> {
         let width = places.iter().map(|(span, _)| digits(self.sources.place(*span).line)).max().unwrap_or(0).max(2);
         for (n, (span, label)) in places.iter().enumerate() {
             let paint = if n == 0 { Some(color_of(diagnostic.level)) } else { Some(BLUE) }.filter(|_| self.color);
-            excerpt::write(&mut out, self.sources, *span, label, width, paint);
+            let label = mask::text(label, self.sources, Some(*span));
+            excerpt::write(&mut out, self.sources, *span, &label, width, paint);
         }
         if let Some(help) = &diagnostic.help {
             if !places.is_empty() {
                 let _ = writeln!(out, "{:width$}  |", "");
             }
-            let _ = writeln!(out, "{:width$}  = help: {help}", "");
+            let _ = writeln!(out, "{:width$}  = help: {}", "", self.masked(help, diagnostic));
         }
         out
     }
@@ -75,7 +77,7 @@ impl<'a> Renderer<'a> {
     pub fn one_line(&self, diagnostic: &Diagnostic) -> String {
         let head = self.head(diagnostic, false);
         let line = match &diagnostic.help {
-            Some(help) => format!("{head} (help: {help})"),
+            Some(help) => format!("{head} (help: {})", self.masked(help, diagnostic)),
             None => head,
         };
         line.replace('\n', " ")
@@ -85,12 +87,18 @@ impl<'a> Renderer<'a> {
         let level = level_word(diagnostic.level);
         let title = format!("{level}[{}]", diagnostic.code);
         let title = if color { format!("{}{title}{RESET}", color_of(diagnostic.level)) } else { title };
+        let message = self.masked(&diagnostic.message, diagnostic);
         match diagnostic.span.map(|span| self.sources.place(span)) {
             Some(place) => {
-                format!("{title}: {}: line {}, column {}: {}", place.file, place.line, place.column, diagnostic.message)
+                format!("{title}: {}: line {}, column {}: {message}", place.file, place.line, place.column)
             }
-            None => format!("{title}: {}", diagnostic.message),
+            None => format!("{title}: {message}"),
         }
+    }
+
+    /// What a diagnostic says, without secrets.
+    fn masked(&self, text: &str, diagnostic: &Diagnostic) -> String {
+        mask::text(text, self.sources, diagnostic.span)
     }
 }
 

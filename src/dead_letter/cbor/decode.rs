@@ -4,9 +4,11 @@
 //! allocated, and nesting is kept on a list of open containers, not on the stack of the thread. Values are built where
 //! they stay, and long texts are pieces of the bytes that were given: copying either costs more than reading it.
 
+use std::ops::Range;
+
 use num_bigint::BigInt;
 
-use super::strings::enters;
+use super::strings::{Kind, enters};
 use super::typed::{Class, convert};
 use super::{DEEPEST, major, tag};
 use crate::event::{Bytes, Decimal, Map, Text, Timestamp, Value};
@@ -40,7 +42,8 @@ pub fn decode(bytes: &[u8]) -> std::result::Result<(Map, Map), DecodeError> {
 /// As [`decode`], but long texts are pieces of `bytes` itself.
 pub fn decode_shared(bytes: &Bytes) -> std::result::Result<(Map, Map), DecodeError> {
     let failure = DecodeError { what: "", offset: 0 };
-    let mut decoder = Decoder { shared: bytes, bytes, at: 0, tables: Vec::new(), failure };
+    let mut decoder =
+        Decoder { shared: bytes, bytes, at: 0, strings: Vec::new(), table: None, outer_tables: Vec::new(), failure };
     let Ok(mut root) = decoder.root() else { return Err(decoder.failure) };
     let mut part = |key, missing| match root.remove(key) {
         Some(Value::Map(map)) => Ok(map),
@@ -94,18 +97,9 @@ impl Content {
 }
 
 /// A string that was read: its place, or its pieces joined.
-enum RawText<'a> {
-    Slice(&'a str),
+enum RawText {
+    Slice(Range<usize>),
     Joined(Text),
-}
-
-impl RawText<'_> {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Slice(s) => s,
-            Self::Joined(s) => s,
-        }
-    }
 }
 
 /// The first byte of an item and its argument.
@@ -117,12 +111,21 @@ struct Head {
     argument: u64,
 }
 
-/// A string in the table.
+/// A string in the table: its place in the event, which is at most [`Bytes::LONGEST`] long.
 #[derive(Clone, Copy)]
-enum Shared<'a> {
-    /// Checked to be UTF-8; with the type that it names, once it was used as one.
-    Text(&'a str, Option<Class>),
-    Bytes(&'a [u8]),
+struct Shared {
+    start: u32,
+    length: u32,
+    kind: Kind,
+    /// The type that it names, once it was used as one.
+    class: Option<Class>,
+}
+
+impl Shared {
+    fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + self.length as usize
+    }
 }
 
 struct Decoder<'a> {
@@ -130,8 +133,12 @@ struct Decoder<'a> {
     shared: &'a Bytes,
     bytes: &'a [u8],
     at: usize,
-    /// Shared strings, one table per open tag 256.
-    tables: Vec<Vec<Shared<'a>>>,
+    /// Shared strings of all open tables, those of the innermost last.
+    strings: Vec<Shared>,
+    /// Where the strings of the innermost table start, if one is open: tag 256 opens one.
+    table: Option<usize>,
+    /// The same of the tables around it.
+    outer_tables: Vec<usize>,
     failure: DecodeError,
 }
 
@@ -152,18 +159,17 @@ impl<'a> Decoder<'a> {
         if head.major == major::ARRAY && tags.number.is_none() {
             let (class, wrapper) = self.type_in_front(head, tags)?;
             if class == Class::JavaMap {
-                let root = self.container(class, wrapper)?;
-                return self.contents(root);
+                // Maps and lists whose end has not been reached, the innermost last.
+                let mut open = Vec::with_capacity(8);
+                self.container(class, wrapper, &mut open)?;
+                return self.contents(open);
             }
         }
         self.error_at("the outermost value is no map of type java.util.HashMap", 0)
     }
 
-    /// Reads the root to its end, with all that is inside.
-    fn contents(&mut self, root: Container) -> Result<Map> {
-        // Maps and lists whose end has not been reached, the innermost last.
-        let mut open = Vec::with_capacity(8);
-        open.push(root);
+    /// Reads the root, the only one that is open yet, to its end with all that is inside.
+    fn contents(&mut self, mut open: Vec<Container>) -> Result<Map> {
         loop {
             let Some(inner) = open.last_mut() else { return self.error("the event is no map") };
             if self.at_end(&mut inner.count)? {
@@ -185,7 +191,7 @@ impl<'a> Decoder<'a> {
             if head.major != major::ARRAY || tags.number.is_some() {
                 self.scalar(head, tags, inner.content.place())?;
                 if tags.opens_table {
-                    self.tables.pop();
+                    self.close_table();
                 }
                 continue;
             }
@@ -194,7 +200,7 @@ impl<'a> Decoder<'a> {
                 if open.len() > DEEPEST {
                     return self.error("too many maps and lists inside each other");
                 }
-                open.push(self.container(class, wrapper)?);
+                self.container(class, wrapper, &mut open)?;
             } else {
                 self.typed(class, inner.content.place())?;
                 self.close(wrapper)?;
@@ -224,7 +230,7 @@ impl<'a> Decoder<'a> {
             return self.error("a typed value of more than two items");
         }
         if wrapper.ends_table {
-            self.tables.pop();
+            self.close_table();
         }
         Ok(())
     }
@@ -250,9 +256,9 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn known_class(&mut self) -> Option<Class> {
         let Some([0xd8, 25, index @ 0..24, ..]) = self.bytes.get(self.at..) else { return None };
-        let Shared::Text(_, Some(class)) = self.tables.last()?.get(usize::from(*index))? else { return None };
+        let class = self.string(usize::from(*index))?.class?;
         self.at += 3;
-        Some(*class)
+        Some(class)
     }
 
     /// The type in front of a value.
@@ -261,18 +267,18 @@ impl<'a> Decoder<'a> {
             Some(name) => name,
             None => self.odd_class_name()?,
         };
-        let Some(class) = Class::named(name.as_bytes()) else { return self.error("unknown type of value") };
+        let Some(class) = self.bytes.get(name.clone()).and_then(Class::named) else {
+            return self.error("unknown type of value");
+        };
         // References to a name that was just entered need no comparing.
-        if let Some(Shared::Text(last, known)) = self.tables.last_mut().and_then(|table| table.last_mut())
-            && std::ptr::eq(*last, name)
-        {
-            *known = Some(class);
+        if let Some(last) = self.strings.last_mut().filter(|last| last.range() == name) {
+            last.class = Some(class);
         }
         Ok(class)
     }
 
     /// The name of a type in front of a value, for all that is possible.
-    fn odd_class_name(&mut self) -> Result<&'a str> {
+    fn odd_class_name(&mut self) -> Result<Range<usize>> {
         let (head, tags) = self.tagged_head()?;
         if tags.number.is_some() || !(tags.reference || head.major == major::TEXT) {
             return self.error("a list without a type");
@@ -284,7 +290,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Opens a map or list, whose type was read.
-    fn container(&mut self, class: Class, mut wrapper: Wrapper) -> Result<Container> {
+    fn container(&mut self, class: Class, mut wrapper: Wrapper, open: &mut Vec<Container>) -> Result<()> {
         let (head, tags) = self.tagged_head()?;
         if tags.opens_table && wrapper.ends_table {
             return self.error("two string tables for one value");
@@ -306,7 +312,8 @@ impl<'a> Decoder<'a> {
         } else {
             Content::List(Vec::with_capacity(room))
         };
-        Ok(Container { content, count, wrapper })
+        open.push(Container { content, count, wrapper });
+        Ok(())
     }
 
     /// A value with a type in front that is neither map nor list.
@@ -314,13 +321,13 @@ impl<'a> Decoder<'a> {
     fn typed(&mut self, class: Class, place: &mut Value) -> Result<()> {
         let start = self.at;
         if class == Class::String
-            && let Some(text) = self.plain_text()
+            && let Some(range) = self.plain_text()
         {
-            *place = Value::String(Text::part_of(self.shared, text));
+            *place = Value::String(self.text_in(range)?);
             return Ok(());
         }
         if class == Class::Timestamp
-            && let Some(at) = self.plain_text().and_then(Timestamp::parse)
+            && let Some(at) = self.plain_text().and_then(|range| self.timestamp_in(range))
         {
             *place = Value::Timestamp(at);
             return Ok(());
@@ -334,7 +341,11 @@ impl<'a> Decoder<'a> {
         let start = self.at;
         let (head, tags) = self.tagged_head()?;
         if class == Class::Timestamp && tags.number.is_none() && (head.major == major::TEXT || tags.reference) {
-            match Timestamp::parse(self.text(head, tags)?.as_str()) {
+            let at = match self.text(head, tags)? {
+                RawText::Slice(range) => self.timestamp_in(range),
+                RawText::Joined(text) => Timestamp::parse(&text),
+            };
+            match at {
                 Some(at) => *place = Value::Timestamp(at),
                 None => return self.error_at("a timestamp that is no date", start),
             }
@@ -348,7 +359,7 @@ impl<'a> Decoder<'a> {
             }
         }
         if tags.opens_table {
-            self.tables.pop();
+            self.close_table();
         }
         Ok(())
     }
@@ -364,10 +375,10 @@ impl<'a> Decoder<'a> {
             None => {}
         }
         if tags.reference || head.major == major::TEXT {
-            match self.text(head, tags)? {
-                RawText::Slice(text) => *place = Value::String(Text::part_of(self.shared, text)),
-                RawText::Joined(text) => *place = Value::String(text),
-            }
+            *place = Value::String(match self.text(head, tags)? {
+                RawText::Slice(range) => self.text_in(range)?,
+                RawText::Joined(text) => text,
+            });
             return Ok(());
         }
         *place = match head.major {
@@ -397,13 +408,13 @@ impl<'a> Decoder<'a> {
 
     fn big_integer(&mut self, head: Head, reference: bool, tag: Number) -> Result<BigInt> {
         let bytes = match head {
-            Head { argument, .. } if reference => match self.shared(argument)? {
-                Shared::Bytes(bytes) => bytes,
-                Shared::Text(..) => return self.error("a reference to a string of the wrong kind"),
-            },
+            Head { argument, .. } if reference => {
+                let range = self.shared(argument, Kind::Bytes)?;
+                self.bytes.get(range).unwrap_or_default()
+            }
             Head { major: major::BYTES, info: ..31, argument } => {
                 let bytes = self.take(argument)?;
-                self.share(bytes.len(), Shared::Bytes(bytes));
+                self.share(bytes.len(), Kind::Bytes);
                 bytes
             }
             _ => return self.error("a big number that is no byte string"),
@@ -449,7 +460,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn key(&mut self, map: &mut Map) -> Result<usize> {
         match self.plain_text() {
-            Some(key) => Ok(map.enter(Text::part_of(self.shared, key))),
+            Some(key) => Ok(map.enter(self.text_in(key)?)),
             None => self.odd_key(map),
         }
     }
@@ -460,52 +471,67 @@ impl<'a> Decoder<'a> {
         if tags.number.is_some() || tags.opens_table || !(tags.reference || head.major == major::TEXT) {
             return self.error("a map key that is no text");
         }
-        let key = self.text(head, tags)?;
-        Ok(map.enter(Text::from(key.as_str())))
+        Ok(map.enter(match self.text(head, tags)? {
+            RawText::Slice(range) => self.text_in(range)?,
+            RawText::Joined(text) => text,
+        }))
     }
 
-    /// A text of up to 255 bytes, or a reference to one of the first 256 strings; nearly all texts are. Anything else
-    /// is left to [`Decoder::text`], as is everything that is wrong.
+    /// The place of a text of up to 255 bytes, or of one of the first 256 strings by reference; nearly all texts are.
+    /// Anything else is left to [`Decoder::text`], as is everything that is wrong.
     #[inline(always)]
-    fn plain_text(&mut self) -> Option<&'a str> {
+    fn plain_text(&mut self) -> Option<Range<usize>> {
         const SHORT: u8 = major::TEXT << 5;
         let (index, behind) = match self.bytes.get(self.at..)? {
             [0xd8, 25, index @ 0..24, ..] => (index, 3),
             [0xd8, 25, 24, index, ..] => (index, 4),
-            [head, behind @ ..] if (SHORT..SHORT + 24).contains(head) => {
-                return self.plain_literal(1, behind, usize::from(*head - SHORT));
+            [head, ..] if (SHORT..SHORT + 24).contains(head) => {
+                return self.plain_literal(1, usize::from(*head - SHORT));
             }
-            [head, len, behind @ ..] if *head == SHORT + 24 => return self.plain_literal(2, behind, usize::from(*len)),
+            [head, len, ..] if *head == SHORT + 24 => return self.plain_literal(2, usize::from(*len)),
             _ => return None,
         };
-        let Shared::Text(text, _) = *self.tables.last()?.get(usize::from(*index))? else { return None };
+        let text = self.string(usize::from(*index)).filter(|string| string.kind == Kind::Text)?.range();
         self.at += behind;
         Some(text)
     }
 
     #[inline(always)]
-    fn plain_literal(&mut self, head: usize, behind: &'a [u8], len: usize) -> Option<&'a str> {
-        let text = simdutf8::basic::from_utf8(behind.get(..len)?).ok()?;
-        self.at += head + len;
-        self.share(len, Shared::Text(text, None));
-        Some(text)
+    fn plain_literal(&mut self, head: usize, len: usize) -> Option<Range<usize>> {
+        let start = self.at + head;
+        let end = start + len;
+        if end > self.bytes.len() {
+            return None;
+        }
+        self.at = end;
+        self.share(len, Kind::Text);
+        Some(start..end)
     }
 
-    fn text(&mut self, head: Head, tags: Tags) -> Result<RawText<'a>> {
+    /// The text at a place that was read.
+    #[inline(always)]
+    fn text_in(&mut self, range: Range<usize>) -> Result<Text> {
+        match Text::in_bytes(self.shared, range) {
+            Some(text) => Ok(text),
+            None => self.error("text that is not UTF-8"),
+        }
+    }
+
+    fn timestamp_in(&self, range: Range<usize>) -> Option<Timestamp> {
+        std::str::from_utf8(self.bytes.get(range)?).ok().and_then(Timestamp::parse)
+    }
+
+    fn text(&mut self, head: Head, tags: Tags) -> Result<RawText> {
         if tags.reference {
-            return match self.shared(head.argument)? {
-                Shared::Text(text, _) => Ok(RawText::Slice(text)),
-                Shared::Bytes(_) => self.error("a reference to a string of the wrong kind"),
-            };
+            return self.shared(head.argument, Kind::Text).map(RawText::Slice);
         }
         if head.major != major::TEXT {
             return self.error("a string of the wrong kind");
         }
         if head.info != 31 {
-            let bytes = self.take(head.argument)?;
-            let text = self.utf8(bytes)?;
-            self.share(bytes.len(), Shared::Text(text, None));
-            return Ok(RawText::Slice(text));
+            let length = self.take(head.argument)?.len();
+            self.share(length, Kind::Text);
+            return Ok(RawText::Slice(self.at - length..self.at));
         }
         let mut joined = String::new();
         loop {
@@ -517,35 +543,51 @@ impl<'a> Decoder<'a> {
             if piece.major != major::TEXT || piece.info == 31 {
                 return self.error("a piece of text that is none");
             }
-            let bytes = self.take(piece.argument)?;
-            joined.push_str(self.utf8(bytes)?);
+            match std::str::from_utf8(self.take(piece.argument)?) {
+                Ok(piece) => joined.push_str(piece),
+                Err(_) => return self.error("text that is not UTF-8"),
+            }
         }
     }
 
+    /// Takes a string of definite length that was just read into the table if it is long enough.
     #[inline(always)]
-    fn utf8(&mut self, bytes: &'a [u8]) -> Result<&'a str> {
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => Ok(text),
-            Err(_) => self.error("text that is not UTF-8"),
-        }
-    }
-
-    /// Takes a string of definite length into the table if it is long enough.
-    #[inline(always)]
-    fn share(&mut self, len: usize, string: Shared<'a>) {
-        if let Some(table) = self.tables.last_mut()
-            && enters(len, table.len())
+    fn share(&mut self, len: usize, kind: Kind) {
+        if let Some(table) = self.table
+            && enters(len, self.strings.len() - table)
+            && let (Ok(start), Ok(length)) = (u32::try_from(self.at - len), u32::try_from(len))
         {
-            table.push(string);
+            self.strings.push(Shared { start, length, kind, class: None });
         }
     }
 
+    /// A string of the innermost table.
     #[inline(always)]
-    fn shared(&mut self, index: u64) -> Result<Shared<'a>> {
-        match self.tables.last().and_then(|table| table.get(usize::try_from(index).ok()?)) {
-            Some(shared) => Ok(*shared),
+    fn string(&self, index: usize) -> Option<Shared> {
+        self.strings.get(self.table?.checked_add(index)?).copied()
+    }
+
+    fn shared(&mut self, index: u64, kind: Kind) -> Result<Range<usize>> {
+        match usize::try_from(index).ok().and_then(|index| self.string(index)) {
+            Some(string) if string.kind == kind => Ok(string.range()),
+            Some(_) => self.error("a reference to a string of the wrong kind"),
             None => self.error("a reference to a string that does not exist"),
         }
+    }
+
+    fn open_table(&mut self) -> Result<()> {
+        if self.outer_tables.len() > DEEPEST {
+            return self.error("too many string tables");
+        }
+        self.outer_tables.extend(self.table);
+        self.strings.reserve(USUAL_STRINGS);
+        self.table = Some(self.strings.len());
+        Ok(())
+    }
+
+    fn close_table(&mut self) {
+        self.strings.truncate(self.table.unwrap_or(0));
+        self.table = self.outer_tables.pop();
     }
 
     /// All tags in front of an item, then its head. A reference's head is its index.
@@ -569,10 +611,7 @@ impl<'a> Decoder<'a> {
             match head.argument {
                 tag::STRING_TABLE if tags.opens_table => return self.error("two string tables for one value"),
                 tag::STRING_TABLE => {
-                    if self.tables.len() > DEEPEST {
-                        return self.error("too many string tables");
-                    }
-                    self.tables.push(Vec::with_capacity(USUAL_STRINGS));
+                    self.open_table()?;
                     tags.opens_table = true;
                 }
                 tag::STRING_REFERENCE => tags.reference = true,

@@ -189,3 +189,83 @@ fn a_lock_that_another_reader_has_is_its_own_error() {
     let error = Committer::open(options(&q)).unwrap_err();
     assert!(matches!(error, super::super::CommitError::Lock(LockError::Held { .. })), "{error}");
 }
+
+fn read_and_clean(q: &Queue) -> Vec<String> {
+    let mut committer = Committer::open(options(q)).unwrap();
+    committer.clean_before_start().unwrap();
+    let start = committer.position().map_or(Start::Beginning, Start::Position);
+    let mut reader = Reader::new(&q.dir, start);
+    let letters = drain(&mut reader);
+    committer.keep(reader.take_passed_over());
+    letters.iter().for_each(|letter| committer.advance(letter.position).unwrap());
+    committer.close().unwrap();
+    letters.into_iter().map(|letter| letter.reason.to_string()).collect()
+}
+
+/// A folder can be opened like a file, and reading from it is an error, as with a disk that fails for a while.
+#[test]
+fn clean_keeps_a_segment_that_could_not_be_read_although_it_can_be_read_later() {
+    let q = three_segments();
+    let (second, aside) = (q.dir.join("2.log"), q.root.path().join("aside"));
+    let mut committer = Committer::open(options(&q)).unwrap();
+    let mut reader = Reader::new(&q.dir, Start::Beginning);
+    let first = reader.next(Duration::ZERO).unwrap();
+    assert_eq!(first.reason, "1.0");
+    fs::rename(&second, &aside).unwrap();
+    fs::create_dir(&second).unwrap();
+    let (letters, warned) = warnings(|| drain(&mut reader));
+    assert_eq!(letters.iter().map(|l| l.reason.as_str()).collect::<Vec<_>>(), ["1.1", "3.0", "3.1"]);
+    assert!(warned.len() == 1 && warned[0].contains("2.log"), "{warned:?}");
+    fs::remove_dir(&second).unwrap();
+    fs::rename(&aside, &second).unwrap();
+    committer.keep(reader.take_passed_over());
+    letters.iter().for_each(|letter| committer.advance(letter.position).unwrap());
+    assert_eq!(committer.cleaned(), Cleaned { segments: 1, events: 2 });
+    committer.close().unwrap();
+    assert!(!q.has("1.log") && q.has("2.log") && q.has("3.log"));
+    let (_, warned) = warnings(|| read_and_clean(&q));
+    assert!(q.has("2.log"), "it is kept at the next start as well");
+    assert!(warned.len() == 1 && warned[0].contains("2.log"), "{warned:?}");
+}
+
+#[test]
+fn clean_keeps_a_segment_of_another_format() {
+    let q = three_segments();
+    q.file("2.log", &[b"2".to_vec(), five()[1..].to_vec()].concat());
+    assert_eq!(read_and_clean(&q), ["1.0", "1.1", "3.0", "3.1"]);
+    assert!(!q.has("1.log") && q.has("2.log") && q.has("3.log"));
+    fs::remove_file(q.dir.join("2.log")).unwrap();
+    let (_, warned) = warnings(|| read_and_clean(&q));
+    assert!(warned.is_empty(), "what somebody removed is not spoken of: {warned:?}");
+}
+
+#[test]
+fn clean_deletes_nothing_while_there_are_no_descriptors() {
+    const CHILD: &str = "SPILLWAY_NO_DESCRIPTORS";
+    let name = "dead_letter::scenarios::clean::clean_deletes_nothing_while_there_are_no_descriptors";
+    if std::env::var_os(CHILD).is_none() {
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+        return;
+    }
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let few = rustix::process::Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, few).unwrap();
+    let q = three_segments();
+    let mut committer = Committer::open(options(&q)).unwrap();
+    let mut reader = Reader::new(&q.dir, Start::Beginning);
+    let first = reader.next(Duration::ZERO).unwrap();
+    committer.advance(first.position).unwrap();
+    let hoard: Vec<_> = std::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
+    let second = reader.next(Duration::ZERO).unwrap();
+    assert!(reader.next(Duration::from_millis(300)).is_none());
+    drop(hoard);
+    committer.keep(reader.take_passed_over());
+    committer.advance(second.position).unwrap();
+    let rest = reasons(&mut reader);
+    assert_eq!(rest, ["2.0", "2.1", "3.0", "3.1"]);
+}

@@ -1,7 +1,40 @@
 //! The size and age limits, and files that others delete.
 
-use super::super::StoragePolicy;
+use super::super::{Rejected, StoragePolicy};
 use super::*;
+
+#[test]
+fn waiting_for_room_in_a_full_queue_drops_nothing_and_counts_nothing() {
+    let q = three_full_segments();
+    let writer = q.open();
+    let event = Event::at(at(T));
+    let rejected = Rejected { event: &event, plugin_type: "dlq", plugin_id: "a", reason: "x" };
+    let asked = std::cell::Cell::new(0);
+    let give_up = || asked.replace(asked.get() + 1) > 2;
+    assert_eq!(writer.write_when_there_is_room(&rejected, &give_up).unwrap(), Written::Full);
+    assert_eq!((writer.stats().dropped_events, writer.stats().last_error.as_str()), (0, "no errors"));
+    // Somebody reads and deletes while it waits.
+    let make_room = || {
+        let _ = fs::remove_file(q.dir.join("1.log"));
+        false
+    };
+    assert_eq!(writer.write_when_there_is_room(&rejected, &make_room).unwrap(), Written::Stored);
+    assert_eq!(writer.stats().dropped_events, 0);
+    let long = "x".repeat(4096);
+    let too_large = Rejected { reason: &long, ..rejected };
+    assert_eq!(writer.write_when_there_is_room(&too_large, &|| false).unwrap(), Written::Refused, "it never fits");
+    assert_eq!(writer.stats().dropped_events, 1);
+}
+
+/// Three small segments, and no room for anything else.
+fn three_full_segments() -> Queue {
+    let mut q = Queue::new();
+    for number in 1..=3 {
+        q.file(&format!("{number}.log"), &segment(&[entry(&"r".repeat(300), at(T))]));
+    }
+    q.settings.max_bytes = q.size() + 100;
+    q
+}
 
 #[test]
 fn size_drop_newer() {

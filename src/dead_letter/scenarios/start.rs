@@ -1,5 +1,6 @@
 //! Start and close: names, recovery of what a dead writer left, the lock, sealing.
 
+use super::super::queue::WhenFull;
 use super::*;
 
 #[test]
@@ -254,7 +255,7 @@ fn roll_points_are_those_of_logstash() {
         for number in 1.. {
             let Ok(bytes) = fs::read(from.join(format!("{number}.log"))) else { break };
             for payload in payloads(&bytes) {
-                queue.append(&payload, at(T)).unwrap();
+                queue.append(&payload, at(T), WhenFull::Refuse).unwrap();
             }
             theirs.push(bytes);
         }

@@ -5,7 +5,8 @@
 //! forms on the way out. `benches/event_model.rs` compares it with the fastest crates.
 
 mod read;
+mod scan;
 mod write;
 
 pub use read::{JsonError, Numbers, Reader};
-pub use write::{write_map, write_string, write_value};
+pub use write::{write_map, write_map_with, write_string, write_value, write_value_with};

@@ -2,6 +2,7 @@
 
 use num_bigint::BigInt;
 
+use super::scan::plain_prefix;
 use crate::event::in_place::push_with;
 use crate::event::{Decimal, Map, Text, Value};
 
@@ -36,6 +37,7 @@ pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     numbers: Numbers,
+    deepest: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -43,7 +45,13 @@ impl<'a> Reader<'a> {
     pub fn new(text: &'a Text, numbers: Numbers) -> Self {
         let bytes = text.as_bytes();
         let at = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        Self { text, bytes, at, numbers }
+        Self { text, bytes, at, numbers, deepest: DEEPEST }
+    }
+
+    /// Refuses lists and objects that are nested more deeply than this.
+    #[must_use]
+    pub fn nested_at_most(self, deepest: usize) -> Self {
+        Self { deepest, ..self }
     }
 
     /// The next value; `None` when only blanks are left. Equal keys: the last one wins.
@@ -62,6 +70,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    #[inline(always)]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -70,6 +79,7 @@ impl<'a> Reader<'a> {
         Err(JsonError { message, offset: self.at })
     }
 
+    #[inline(always)]
     fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
             self.at += 1;
@@ -110,7 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, depth: usize, slot: &mut Value) -> Result<(), JsonError> {
-        if depth >= DEEPEST {
+        if depth >= self.deepest {
             return self.fail("nested too deeply");
         }
         *slot = Value::Map(Map::new());
@@ -133,7 +143,7 @@ impl<'a> Reader<'a> {
             }
             self.at += 1;
             self.skip_blanks();
-            self.value(depth + 1, map.slot(key))?;
+            self.value(depth + 1, map.slot(&key))?;
             self.skip_blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -147,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     fn array(&mut self, depth: usize, slot: &mut Value) -> Result<(), JsonError> {
-        if depth >= DEEPEST {
+        if depth >= self.deepest {
             return self.fail("nested too deeply");
         }
         *slot = Value::Array(Vec::new());
@@ -172,6 +182,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    #[inline]
     fn string(&mut self, slot: &mut Text) -> Result<(), JsonError> {
         self.at += 1;
         let start = self.at;
@@ -186,6 +197,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A piece of the text, shared when it is long. Ends stand next to ASCII bytes, so they are character borders.
+    #[inline]
     fn slice(&self, start: usize, end: usize) -> Text {
         self.text.piece(start..end)
     }
@@ -336,31 +348,6 @@ impl<'a> Reader<'a> {
             None => self.fail("not a number"),
         }
     }
-}
-
-/// How many leading bytes of a string need no escape: none of them is a quote, a backslash or a control.
-///
-/// Eight bytes at a time: subtracting a byte from each lane borrows into the lane's top bit exactly when the lane
-/// was smaller, and the lowest such lane is never a false one.
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    let zero_lane = |x: u64| x.wrapping_sub(ONES) & !x;
-    let mut chunks = bytes.chunks_exact(8);
-    let mut at = 0;
-    for chunk in chunks.by_ref() {
-        let lanes = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        let quote = zero_lane(lanes ^ (ONES * u64::from(b'"')));
-        let backslash = zero_lane(lanes ^ (ONES * u64::from(b'\\')));
-        let control = lanes.wrapping_sub(ONES * 0x20) & !lanes;
-        let hits = (quote | backslash | control) & TOPS;
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    let special = |b: &u8| matches!(b, b'"' | b'\\' | 0..0x20);
-    at + chunks.remainder().iter().position(special).unwrap_or(chunks.remainder().len())
 }
 
 #[cfg(test)]

@@ -1,23 +1,35 @@
 //! Values as compact JSON: Java's number forms, timestamps and non-finite doubles as text.
 
-use crate::event::{Map, Value, text_form};
+use super::scan::{plain_prefix, special_bytes};
+use crate::event::in_place::append_short;
+use crate::event::{Decimal, Map, Text, Value, text_form};
 
 /// Appends an object.
 pub fn write_map(map: &Map, out: &mut Vec<u8>) {
-    out.push(b'{');
-    for (i, (key, value)) in map.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        write_string(key, out);
-        out.push(b':');
-        write_value(value, out);
-    }
-    out.push(b'}');
+    write_map_with(map, out, Decimal::write);
 }
 
 /// Appends any value.
 pub fn write_value(value: &Value, out: &mut Vec<u8>) {
+    write_value_with(value, out, Decimal::write);
+}
+
+/// As [`write_map`], with decimals in a form of their own.
+pub fn write_map_with(map: &Map, out: &mut Vec<u8>, decimal: impl Fn(&Decimal, &mut Vec<u8>) + Copy) {
+    let mut before = b'{';
+    for (key, value) in map.iter() {
+        write_key(before, key, out);
+        write_value_with(value, out, decimal);
+        before = b',';
+    }
+    if map.is_empty() {
+        out.push(before);
+    }
+    out.push(b'}');
+}
+
+/// As [`write_value`], with decimals in a form of their own.
+pub fn write_value_with(value: &Value, out: &mut Vec<u8>, decimal: impl Fn(&Decimal, &mut Vec<u8>) + Copy) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
@@ -30,8 +42,8 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
             out.push(b'"');
         }
         Value::BigInteger(n) => out.extend_from_slice(n.to_string().as_bytes()),
-        Value::Decimal(d) => d.write(out),
-        Value::String(s) => write_string(s, out),
+        Value::Decimal(d) => decimal(d, out),
+        Value::String(s) => write_text(s, out),
         Value::Timestamp(at) => {
             out.push(b'"');
             at.write_iso(out);
@@ -43,12 +55,40 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
                 if i > 0 {
                     out.push(b',');
                 }
-                write_value(value, out);
+                write_value_with(value, out, decimal);
             }
             out.push(b']');
         }
-        Value::Map(map) => write_map(map, out),
+        Value::Map(map) => write_map_with(map, out, decimal),
     }
+}
+
+/// Appends the name of a field, with the sign that stands before it and the colon behind it.
+#[inline]
+fn write_key(before: u8, key: &Text, out: &mut Vec<u8>) {
+    match plain_and_short(key) {
+        Some(key) => append_short(out, [before, b'"'], key, *b"\":"),
+        None => {
+            out.push(before);
+            write_string(key, out);
+            out.push(b':');
+        }
+    }
+}
+
+/// As [`write_string`], in a few steps when the text is kept inline, as nearly all are.
+#[inline]
+fn write_text(text: &Text, out: &mut Vec<u8>) {
+    match plain_and_short(text) {
+        Some(text) => append_short(out, [b'"'], text, [b'"']),
+        None => write_string(text, out),
+    }
+}
+
+/// The memory and the length of a text that is kept inline and has nothing to escape.
+#[inline]
+fn plain_and_short(text: &Text) -> Option<(&[u8; 16], usize)> {
+    text.as_padded().filter(|(memory, length)| special_bytes(memory) & ((1 << length) - 1) == 0)
 }
 
 /// Appends a string with its quotes. Only the quote, the backslash and controls are escaped.
@@ -57,7 +97,7 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     loop {
-        let plain = super::read::plain_prefix(rest);
+        let plain = plain_prefix(rest);
         let (before, from) = rest.split_at(plain);
         out.extend_from_slice(before);
         let Some((&special, after)) = from.split_first() else { break };

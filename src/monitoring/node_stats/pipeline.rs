@@ -59,7 +59,11 @@ fn plugins(run: Option<&PipelineRun>) -> Value {
     json!({ "inputs": inputs, "codecs": codecs, "filters": filters, "outputs": outputs })
 }
 
+/// Of a plugin that is not measured only who it is.
 fn plugin(info: &PluginInfo, flows: &PluginFlows) -> Map<String, Value> {
+    if !info.measured {
+        return object(json!({ "id": &*info.id, "name": info.name }));
+    }
     let metrics = &info.metrics;
     let (events, flow) = match flows {
         PluginFlows::Input { throughput } => {
@@ -117,11 +121,11 @@ fn memory_queue() -> Value {
 /// A plugin as a vertex of the pipeline's graph, for monitoring clusters.
 fn vertex(info: &PluginInfo, ephemeral_id: &str) -> Value {
     let PluginMetrics { events_in, events_out, duration, queue_push, .. } = &*info.metrics;
-    let mut body = object(json!({
-        "id": &*info.id,
-        "pipeline_ephemeral_id": ephemeral_id,
-        "events_out": events_out.get(),
-    }));
+    let mut body = object(json!({ "id": &*info.id, "pipeline_ephemeral_id": ephemeral_id }));
+    if !info.measured {
+        return Value::Object(body);
+    }
+    body.insert("events_out".to_owned(), json!(events_out.get()));
     if info.kind == PluginKind::Input {
         body.insert("queue_push_duration_in_millis".to_owned(), json!(millis(queue_push.total())));
     } else {

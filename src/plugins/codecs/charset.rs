@@ -10,7 +10,7 @@ use crate::plugins::Options;
 
 /// A character set of the `charset` option.
 #[derive(Clone, Copy)]
-pub(super) enum Charset {
+pub(in crate::plugins) enum Charset {
     Utf8,
     /// Every byte above 127 is unknown.
     Ascii,

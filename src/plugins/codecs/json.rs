@@ -2,9 +2,11 @@
 
 use super::charset::Charset;
 use super::message;
+use std::sync::Arc;
+
 use crate::event::json::{Numbers, Reader};
 use crate::event::{Bytes, Event, FieldRef, Map, Text, Timestamp, Value};
-use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, EncodeError, Encoder, Options};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "json", summary: "JSON objects, or lists of them.", build };
@@ -14,7 +16,7 @@ fn build(options: &mut Options<'_>) -> Codec {
     let keep_original = !Ecs::read(options).is_disabled();
     Codec {
         decoders: Some(Decoders::new(move || JsonDecoder { documents: documents.clone(), keep_original })),
-        encoders: Some(Encoders::new(JsonEncoder)),
+        encoder: Some(Arc::new(JsonEncoder)),
     }
 }
 
@@ -99,21 +101,8 @@ impl Decoder for JsonDecoder {
             && self.keep_original
             && decoded
         {
-            keep_original(only, text);
+            message::keep_original(only, text);
         }
-    }
-}
-
-/// Keeps the text where no filter changes it, unless the document had something there.
-fn keep_original(event: &mut Event, text: Text) {
-    match event.fields_mut().get_mut("event") {
-        None => {
-            event.fields_mut().insert(Text::borrowed("event"), message::original(text));
-        }
-        Some(Value::Map(map)) if !map.contains_key("original") => {
-            map.insert(Text::borrowed("original"), text);
-        }
-        Some(_) => {}
     }
 }
 
@@ -121,8 +110,9 @@ fn keep_original(event: &mut Event, text: Text) {
 pub(super) struct JsonEncoder;
 
 impl Encoder for JsonEncoder {
-    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         event.write_json(out);
+        Ok(())
     }
 }
 

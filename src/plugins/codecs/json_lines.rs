@@ -4,12 +4,17 @@ use memchr::memmem::Finder;
 
 use super::json::Documents;
 use super::line::delimiter;
-use super::lines::{LONGEST_LINE, Line, Lines};
-use crate::event::{Bytes, Event, Timestamp};
-use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, Encoder, Encoders, Options};
+use super::lines::{Line, Lines, WholeLines};
+use std::sync::Arc;
+
+use crate::event::{Bytes, Event, EventStream, Timestamp};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Ecs, EncodeError, Encoder, Options, Records};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "json_lines", summary: "One JSON document in each line.", build };
+
+/// Longest line unless the option says otherwise, as in Logstash.
+const LONGEST_LINE: usize = 512 * 1024 * 1024;
 
 fn build(options: &mut Options<'_>) -> Codec {
     let documents = Documents::read(options);
@@ -29,14 +34,16 @@ fn build(options: &mut Options<'_>) -> Codec {
         decoders: Some(Decoders::new(move || JsonLinesDecoder {
             lines: Lines::new(finder.clone(), documents.charset(), longest),
             documents: documents.clone(),
+            longest,
         })),
-        encoders: Some(Encoders::new(JsonLinesEncoder { delimiter })),
+        encoder: Some(Arc::new(JsonLinesEncoder { delimiter })),
     }
 }
 
 struct JsonLinesDecoder {
     lines: Lines,
     documents: Documents,
+    longest: usize,
 }
 
 fn decode(documents: &Documents, line: Line, out: &mut Vec<Event>) {
@@ -56,14 +63,25 @@ fn decode(documents: &Documents, line: Line, out: &mut Vec<Event>) {
 
 impl Decoder for JsonLinesDecoder {
     fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
-        let Self { lines, documents } = self;
+        let Self { lines, documents, .. } = self;
         lines.cut(&chunk, |line| decode(documents, line, out));
+    }
+
+    fn decode_records(&mut self, records: Records) -> EventStream {
+        let mut events = Vec::new();
+        let lines = WholeLines::of(&records, self.documents.charset(), self.longest);
+        lines.for_each(|line| decode(&self.documents, line, &mut events));
+        events.into()
     }
 
     fn flush(&mut self, out: &mut Vec<Event>) {
         if let Some(line) = self.lines.rest() {
             decode(&self.documents, line, out);
         }
+    }
+
+    fn held(&self) -> usize {
+        self.lines.held()
     }
 }
 
@@ -72,9 +90,10 @@ struct JsonLinesEncoder {
 }
 
 impl Encoder for JsonLinesEncoder {
-    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         event.write_json(out);
         out.extend_from_slice(self.delimiter.as_bytes());
+        Ok(())
     }
 
     fn delimiter(&self) -> Option<&[u8]> {

@@ -2,17 +2,21 @@
 
 use memchr::memmem::Finder;
 
-use super::lines::{LONGEST_LINE, Line, Lines};
+use super::lines::{Line, Lines};
 use super::message::MessageEvents;
 use super::plain_text::PlainText;
+use std::sync::Arc;
+
 use crate::event::{Bytes, Event, EventStream, Timestamp};
-use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, EncodeError, Encoder, Options, Records};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "line", summary: "Lines of text.", build };
 
+/// Longest line. Inputs that anybody may connect to hold back less.
+const LONGEST_LINE: usize = 512 * 1024 * 1024;
 /// Tag of an event that shows the beginning of a line longer than [`LONGEST_LINE`].
-const TOO_LONG: &str = "_linetoobigfailure";
+pub const TOO_LONG: &str = "_linetoobigfailure";
 
 fn build(options: &mut Options<'_>) -> Codec {
     let messages = MessageEvents::read(options);
@@ -24,7 +28,7 @@ fn build(options: &mut Options<'_>) -> Codec {
             lines: Lines::new(finder.clone(), messages.charset(), LONGEST_LINE),
             messages,
         })),
-        encoders: Some(Encoders::new(LineEncoder { format, delimiter })),
+        encoder: Some(Arc::new(LineEncoder { format, delimiter })),
     }
 }
 
@@ -73,10 +77,19 @@ impl Decoder for LineDecoder {
         })
     }
 
+    fn decode_records(&mut self, records: Records) -> EventStream {
+        // They are lines, whatever they were cut at.
+        self.messages.of_records(&records)
+    }
+
     fn flush(&mut self, out: &mut Vec<Event>) {
         if let Some(line) = self.lines.rest() {
             push_event(self.messages, line, Timestamp::now(), out);
         }
+    }
+
+    fn held(&self) -> usize {
+        self.lines.held()
     }
 }
 
@@ -86,9 +99,10 @@ struct LineEncoder {
 }
 
 impl Encoder for LineEncoder {
-    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.format.write(event, out);
         out.extend_from_slice(self.delimiter.as_bytes());
+        Ok(())
     }
 
     fn delimiter(&self) -> Option<&[u8]> {

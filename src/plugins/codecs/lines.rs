@@ -4,10 +4,8 @@ use memchr::memmem::Finder;
 
 use super::charset::Charset;
 use crate::event::{Bytes, Text};
+use crate::plugins::Records;
 
-/// Longest line; the limit that the `json_lines` codec of Logstash has. It bounds what a sender without line ends can
-/// make this process hold.
-pub(super) const LONGEST_LINE: usize = 512 * 1024 * 1024;
 /// How much of a line that is too long is shown.
 const HEAD: usize = 1024;
 
@@ -65,15 +63,12 @@ impl Lines {
     }
 
     fn whole(&self, bytes: Bytes) -> WholeLines {
-        let text = self.charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
-        WholeLines {
-            bytes,
-            text,
-            at: 0,
-            delimiter: self.delimiter.clone(),
-            charset: self.charset,
-            longest: self.longest,
-        }
+        WholeLines::new(bytes, self.delimiter.clone(), self.charset, self.longest)
+    }
+
+    /// How many bytes wait for the end of their line.
+    pub fn held(&self) -> usize {
+        self.unfinished.len()
     }
 
     /// Where the last delimiter starts.
@@ -140,6 +135,16 @@ pub(super) struct WholeLines {
 }
 
 impl WholeLines {
+    fn new(bytes: Bytes, delimiter: Finder<'static>, charset: Charset, longest: usize) -> Self {
+        let text = charset.is_utf8().then(|| Text::from_utf8(bytes.clone()).ok()).flatten();
+        Self { bytes, text, at: 0, delimiter, charset, longest }
+    }
+
+    /// The records of an input that has cut them itself.
+    pub fn of(records: &Records, charset: Charset, longest: usize) -> Self {
+        Self::new(records.bytes().clone(), records.delimiter().clone(), charset, longest)
+    }
+
     /// How many lines there are.
     pub fn number(&self) -> usize {
         match self.delimiter.needle() {

@@ -1,12 +1,13 @@
 //! Text that becomes the `message` of an event.
 
 use super::charset::Charset;
-use crate::event::{Event, Map, Text, Timestamp, Value};
-use crate::plugins::{Ecs, Options};
+use super::lines::{Line, WholeLines};
+use crate::event::{Bytes, Event, EventStream, Map, Text, Timestamp, Value};
+use crate::plugins::{Ecs, Options, Records};
 
 /// How the bytes of a message become an event: the options that `plain` and `line` share.
 #[derive(Clone, Copy)]
-pub(super) struct MessageEvents {
+pub(crate) struct MessageEvents {
     charset: Charset,
     keep_original: bool,
 }
@@ -19,8 +20,18 @@ impl MessageEvents {
     }
 
     /// The character set of messages.
-    pub fn charset(self) -> Charset {
+    pub(super) fn charset(self) -> Charset {
         self.charset
+    }
+
+    /// Whether bytes that are UTF-8 are the text of messages.
+    pub fn is_utf8(self) -> bool {
+        self.charset.is_utf8()
+    }
+
+    /// All of `bytes` as text.
+    pub fn text(self, bytes: Bytes) -> Text {
+        self.charset.text(bytes)
     }
 
     /// Makes an event of that message at the end of `out`. With ECS the text is kept a second time, where no filter
@@ -28,6 +39,18 @@ impl MessageEvents {
     #[inline]
     pub fn push_event(self, message: Text, now: Timestamp, out: &mut Vec<Event>) {
         Event::push_message(message, now, self.keep_original, out);
+    }
+
+    /// An event for each record, made when it is taken.
+    pub fn of_records(self, records: &Records) -> EventStream {
+        let now = Timestamp::now();
+        let mut texts = WholeLines::of(records, self.charset, Bytes::LONGEST);
+        EventStream::lazy(texts.number(), move |most, out| {
+            for text in texts.by_ref().take(most) {
+                let (Line::Whole(text) | Line::TooLong(text)) = text;
+                self.push_event(text, now, out);
+            }
+        })
     }
 
     /// An event that shows what could not be taken.
@@ -38,8 +61,21 @@ impl MessageEvents {
     }
 }
 
+/// Keeps the text where no filter changes it, unless the event has something there.
+pub(super) fn keep_original(event: &mut Event, text: Text) {
+    match event.fields_mut().get_mut("event") {
+        None => {
+            event.fields_mut().insert(Text::borrowed("event"), original(text));
+        }
+        Some(Value::Map(map)) if !map.contains_key("original") => {
+            map.insert(Text::borrowed("original"), text);
+        }
+        Some(_) => {}
+    }
+}
+
 /// `{"original": text}`
-pub(super) fn original(text: Text) -> Value {
+fn original(text: Text) -> Value {
     let mut map = Map::with_capacity(1);
     map.insert(Text::borrowed("original"), text);
     Value::Map(map)

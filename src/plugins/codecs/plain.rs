@@ -2,8 +2,10 @@
 
 use super::message::MessageEvents;
 use super::plain_text::PlainText;
-use crate::event::{Bytes, Event, Timestamp};
-use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, Encoder, Encoders, Options};
+use std::sync::Arc;
+
+use crate::event::{Bytes, Event, EventStream, Timestamp};
+use crate::plugins::{Codec, CodecPlugin, Decoder, Decoders, EncodeError, Encoder, Options, Records};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "plain", summary: "Text without separators.", build };
@@ -12,8 +14,8 @@ fn build(options: &mut Options<'_>) -> Codec {
     let messages = MessageEvents::read(options);
     let format = PlainText::read(options);
     Codec {
-        decoders: Some(Decoders::new(move || PlainDecoder(messages))),
-        encoders: Some(Encoders::new(PlainEncoder(format))),
+        decoders: Some(Decoders::new(move || PlainDecoder(messages)).of_messages(messages)),
+        encoder: Some(Arc::new(PlainEncoder(format))),
     }
 }
 
@@ -23,13 +25,18 @@ impl Decoder for PlainDecoder {
     fn decode(&mut self, chunk: Bytes, out: &mut Vec<Event>) {
         self.0.push_event(self.0.charset().text(chunk), Timestamp::now(), out);
     }
+
+    fn decode_records(&mut self, records: Records) -> EventStream {
+        self.0.of_records(&records)
+    }
 }
 
 struct PlainEncoder(PlainText);
 
 impl Encoder for PlainEncoder {
-    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.0.write(event, out);
+        Ok(())
     }
 }
 

@@ -3,8 +3,10 @@
 //! Every key is right-aligned to the longest one of its map plus four blanks for each level; the brace or bracket that
 //! ends a value stands one level further out.
 
+use std::sync::Arc;
+
 use crate::event::{Decimal, Event, METADATA, Map, Text, Value, text_form};
-use crate::plugins::{Codec, CodecPlugin, Encoder, Encoders, Options};
+use crate::plugins::{Codec, CodecPlugin, EncodeError, Encoder, Options};
 
 /// The plugin.
 pub const PLUGIN: CodecPlugin = CodecPlugin { name: "rubydebug", summary: "Events laid out for people.", build };
@@ -17,7 +19,7 @@ const MOST_ZEROS: i64 = 1000;
 
 fn build(options: &mut Options<'_>) -> Codec {
     let metadata = options.boolean("metadata").doc("Whether to show [@metadata] too.").default(false);
-    Codec { decoders: None, encoders: Some(Encoders::new(RubyDebug { metadata })) }
+    Codec { decoders: None, encoder: Some(Arc::new(RubyDebug { metadata })) }
 }
 
 struct RubyDebug {
@@ -25,7 +27,7 @@ struct RubyDebug {
 }
 
 impl Encoder for RubyDebug {
-    fn encode(&self, event: &Event, out: &mut Vec<u8>) {
+    fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         if self.metadata && !event.metadata().is_empty() {
             let metadata = Value::Map(event.metadata().clone());
             let name = Text::borrowed(METADATA);
@@ -35,6 +37,7 @@ impl Encoder for RubyDebug {
             write_map(event.fields(), 1, out);
         }
         out.push(b'\n');
+        Ok(())
     }
 }
 

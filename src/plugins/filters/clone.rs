@@ -12,11 +12,9 @@ struct Clone {
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
-    // An empty list is given, other than for a required option, and does nothing.
-    let is_set = options.is_set("clones");
     let names = options.strings("clones").doc("A name for each copy, put into `tags`, or `type` without ECS.");
-    let names = if is_set { names.optional().unwrap_or_default() } else { names.required() };
-    if is_set && names.is_empty() {
+    let names = names.required();
+    if options.is_set("clones") && names.is_empty() {
         options.warn("clones", "no-effect", "the clone filter without names makes no copies");
     }
     Box::new(Clone { names: names.into_iter().map(Text::from).collect(), ecs: Ecs::read(options) })

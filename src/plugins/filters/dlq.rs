@@ -1,69 +1,32 @@
 //! `dlq`: sends events to the pipeline's dead letter queue, with a reason of the user's own.
 
-use crate::event::{Event, Template};
-use crate::plugins::{DeadLetters, Filter, FilterBatch, FilterPlugin, Options, Outcome, Sent};
+use super::failure::Burial;
+use crate::event::Template;
+use crate::plugins::{Filter, FilterBatch, FilterPlugin, Options, Outcome};
 
 /// The plugin.
 pub const PLUGIN: FilterPlugin =
     FilterPlugin { name: "dlq", summary: "Sends events to the dead letter queue; use it under an `if`.", build };
 
-/// Tag of an event that goes on since the queue is full.
-const FULL: &str = "_dlqfull";
-
 struct Dlq {
     reason: Template,
-    when_full: WhenFull,
-    dead_letters: DeadLetters,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WhenFull {
-    Tag,
-    Drop,
-    Block,
+    burial: Burial,
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
     let reason = options.template("reason").doc("Why; stands in the entry's reason.").required();
-    let when_full = options
-        .word("on_dlq_full", &["tag", "drop", "block"])
-        .doc("With a full queue the event goes on with the tag `_dlqfull`, is dropped, or waits.")
-        .default("tag".to_owned());
-    let dead_letters = options.context().dead_letters.clone();
-    if !dead_letters.is_enabled() {
-        let message =
-            "the dlq filter needs the dead letter queue: set `dead_letter_queue.enable: true` for this pipeline";
-        options.invalid("", message);
-    }
-    let when_full = match when_full.as_str() {
-        "drop" => WhenFull::Drop,
-        "block" => WhenFull::Block,
-        _ => WhenFull::Tag,
-    };
-    Box::new(Dlq { reason, when_full, dead_letters })
+    let burial = Burial::read(options);
+    burial.must_be_possible(options, "");
+    Box::new(Dlq { reason, burial })
 }
 
 impl Filter for Dlq {
     fn filter(&self, batch: &mut FilterBatch<'_>) {
         batch.each(|event| {
-            if self.send(event) == Sent::Refused && self.when_full == WhenFull::Tag {
-                event.tag(FULL);
-            } else {
-                // Also when it was not stored: its batch is not acknowledged and comes again.
-                event.cancel();
-            }
+            let reason = self.reason.render(event);
+            self.burial.bury(event, &reason);
             Outcome::Unmatched
         });
-    }
-}
-
-impl Dlq {
-    fn send(&self, event: &Event) -> Sent {
-        let reason = self.reason.render(event);
-        match self.when_full {
-            WhenFull::Block => self.dead_letters.send_when_there_is_room(event, &reason),
-            WhenFull::Tag | WhenFull::Drop => self.dead_letters.send(event, &reason),
-        }
     }
 }
 
@@ -74,8 +37,12 @@ mod tests {
     use crate::plugins::{DeadLetterQueue, Stop};
 
     fn run(config: &str, max_bytes: u64, events: usize) -> (Vec<String>, u64) {
+        run_until(&Stop::new(), config, max_bytes, events)
+    }
+
+    fn run_until(stop: &Stop, config: &str, max_bytes: u64, events: usize) -> (Vec<String>, u64) {
         let folder = tempfile::tempdir().unwrap();
-        let queue = DeadLetterQueue::new(true, Stop::new());
+        let queue = DeadLetterQueue::new(true, stop.clone());
         let mut settings = Settings::new(folder.path().join("main"));
         settings.max_bytes = max_bytes;
         queue.attach(Writer::open(settings).unwrap());
@@ -96,6 +63,15 @@ mod tests {
         let tagged = vec![r#"{"n":0,"tags":["_dlqfull"]}"#.to_owned()];
         assert_eq!(run(r#"filter { dlq { reason => "x" } }"#, 1, 1), (tagged, 1));
         assert_eq!(run(r#"filter { dlq { reason => "x" on_dlq_full => drop } }"#, 1, 1), (vec![], 1));
+    }
+
+    #[test]
+    fn waiting_for_room_is_not_counted_as_dropping() {
+        let stop = Stop::new();
+        stop.cancel();
+        // There is room for the first one only.
+        let config = r#"filter { dlq { reason => "x" on_dlq_full => block } }"#;
+        assert_eq!(run_until(&stop, config, 500, 2), (vec![], 0));
     }
 
     #[test]

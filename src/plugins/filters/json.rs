@@ -2,8 +2,7 @@
 
 use crate::event::json::{JsonError, Numbers, Reader};
 use crate::event::{
-    EscapeStyle, Event, FieldError, FieldRef, METADATA, Map, ReferenceError, TAGS, TIMESTAMP, Text, Timestamp, Value,
-    text_form,
+    EscapeStyle, Event, FieldError, FieldRef, Map, NameError, TIMESTAMP, Text, Timestamp, Value, text_form,
 };
 use crate::plugins::{Ecs, Filter, FilterBatch, FilterPlugin, Options, Outcome};
 
@@ -30,7 +29,7 @@ enum JsonFailure {
     #[error(transparent)]
     Field(#[from] FieldError),
     #[error(transparent)]
-    Key(#[from] ReferenceError),
+    Key(#[from] NameError),
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
@@ -86,11 +85,7 @@ impl Json {
     fn set_all(&self, event: &mut Event, mut map: Map) -> Result<(), JsonFailure> {
         let timestamp = map.remove(TIMESTAMP);
         for (key, value) in map {
-            if is_plain_name(&key, self.escape_style) {
-                event.fields_mut().insert(key, value);
-            } else {
-                event.set(&FieldRef::parse(&key, self.escape_style)?, value)?;
-            }
+            event.set_named(&key, self.escape_style, value)?;
         }
         match timestamp {
             None | Some(Value::Null | Value::Bool(false)) => {}
@@ -108,12 +103,6 @@ fn last_value(text: &Text) -> Result<Value, JsonError> {
         last = value;
     }
     Ok(last)
-}
-
-/// Whether a key names a top-level field without rules of its own.
-fn is_plain_name(key: &str, style: EscapeStyle) -> bool {
-    let special = |b: u8| matches!(b, b'[' | b']') || style != EscapeStyle::None && matches!(b, b'%' | b'&');
-    !key.bytes().any(special) && key != TAGS && key != METADATA
 }
 
 /// A time that cannot be read is kept as text, and the event takes place now.
@@ -155,6 +144,19 @@ mod tests {
             let expected = event.replace("}\"}", "}\",\"x\":1,\"tags\":[\"_jsonparsefailure\"]}");
             assert_eq!(read("", &event), expected);
         }
+    }
+
+    /// logstash#4507
+    #[test]
+    fn any_number_of_keys_is_read_although_their_hashes_are_equal() {
+        // Java gives `Aa` and `BB`, and all words of them, the same hash.
+        let word = |n: u32| (0..12).map(|bit| if n >> bit & 1 == 0 { "Aa" } else { "BB" }).collect::<String>();
+        let keys: Vec<String> = (0..4096).map(|n| format!(r#"\"{}\":{n}"#, word(n))).collect();
+        let read = read(r#"target => "t" remove_field => "m""#, &format!(r#"{{"m":"{{{}}}"}}"#, keys.join(",")));
+        let read: serde_json::Value = serde_json::from_str(&read).unwrap();
+        let read = read["t"].as_object().unwrap();
+        assert_eq!(read.len(), 4096);
+        assert!((0..4096).all(|n| read[&word(n)] == n));
     }
 
     #[test]

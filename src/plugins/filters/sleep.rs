@@ -5,13 +5,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::event::{Event, Template, Timestamp};
-use crate::plugins::{Filter, FilterBatch, FilterPlugin, Options, Outcome};
+use crate::plugins::{Filter, FilterBatch, FilterPlugin, Options, Outcome, Stop};
 
 /// The plugin.
 pub const PLUGIN: FilterPlugin = FilterPlugin { name: "sleep", summary: "Makes the worker wait.", build };
 
 /// Longest wait for one event; a mistyped field must not stop a pipeline for good.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// How soon a waiting worker notices that the pipeline is to end.
+const NAP: Duration = Duration::from_millis(100);
 
 struct Sleep {
     /// Seconds, or the speed of a replay.
@@ -19,6 +21,7 @@ struct Sleep {
     every: i64,
     replay: bool,
     progress: Mutex<Progress>,
+    stop: Stop,
 }
 
 #[derive(Default)]
@@ -37,14 +40,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
     let time = options.template("time").doc("Seconds to wait; may come from a field.");
     let time = if replay { time.optional() } else { Some(time.required()) };
     let every = options.integer("every").doc("Waits only at every so-manieth event.").default(1);
-    Box::new(Sleep { time, every, replay, progress: Mutex::default() })
+    Box::new(Sleep { time, every, replay, progress: Mutex::default(), stop: options.context().stop.clone() })
 }
 
 impl Filter for Sleep {
     fn filter(&self, batch: &mut FilterBatch<'_>) {
         batch.each(|event| {
             if let Some(wait) = self.wait(event) {
-                std::thread::sleep(wait);
+                self.pause(wait);
             }
             Outcome::Matched
         });
@@ -52,6 +55,16 @@ impl Filter for Sleep {
 }
 
 impl Sleep {
+    /// Waits, unless the pipeline is to end: what is in flight then goes on at once.
+    fn pause(&self, wait: Duration) {
+        let mut left = wait;
+        while !left.is_zero() && !self.stop.is_cancelled() {
+            let nap = left.min(NAP);
+            std::thread::sleep(nap);
+            left -= nap;
+        }
+    }
+
     fn wait(&self, event: &Event) -> Option<Duration> {
         let mut progress = self.progress.lock();
         let seconds = if self.replay {
@@ -87,7 +100,7 @@ mod tests {
 
     fn sleep(time: Option<&str>, every: i64, replay: bool) -> Sleep {
         let time = time.map(|time| Template::compile(time, crate::event::EscapeStyle::None).unwrap());
-        Sleep { time, every, replay, progress: Mutex::default() }
+        Sleep { time, every, replay, progress: Mutex::default(), stop: Stop::new() }
     }
 
     #[test]

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
+use crate::acknowledgement::Progress;
 use crate::dead_letter::{CommitOptions, Committer, Position, Reader, Start, default_sincedb, has_writer};
 use crate::event::{Event, Timestamp};
 use crate::metrics::Counter;
-use crate::pipeline::Progress;
 use crate::plugins::{Input, InputPlugin, InputSink, Options, PluginError, Stop};
 
 /// The plugin.
@@ -49,8 +49,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
         .boolean("exit_after_read")
         .doc("Ends once everything is read and no pipeline writes to the queue any more (Spillway).")
         .default(false);
-    // Logstash ignores a codec here as well.
-    let _ = options.decoder("codec", "plain", &[]);
+    options.idle_codec("what is in the queue are events already");
     if clean_consumed && !commit_offsets {
         options.invalid(
             "commit_offsets",
@@ -114,6 +113,9 @@ impl DeadLetterQueue {
         let mut looked_after = Instant::now();
         while !stop.is_cancelled() {
             let (events, position) = next_chunk(&mut reader);
+            if let Some(committer) = &mut self.committer {
+                committer.keep(reader.take_passed_over());
+            }
             if looked_after.elapsed() >= PAUSE {
                 self.look_after_position();
                 looked_after = Instant::now();

@@ -43,8 +43,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let interval = options.seconds("interval").doc("Seconds between events.").default(Duration::from_secs(60));
     let count = options.integer("count").doc("How many events; -1 for no end.").default(-1);
     let threads = threads(options);
-    // Accepted as on every input; nothing is decoded.
-    let _ = options.decoder("codec", "plain", &[]);
+    options.idle_codec("nothing is decoded");
     let ecs = Ecs::read(options);
     let (clock, message) = clock(options, sequence.as_deref(), message, ecs);
     Box::new(Heartbeat {

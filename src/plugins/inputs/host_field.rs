@@ -27,7 +27,7 @@ impl HostField {
 
     /// Sets the field if the event does not have it.
     pub fn set_if_absent(&self, event: &mut Event) {
-        let slot = event.fields_mut().get_or_insert_with(Text::borrowed("host"), || self.value.clone());
+        let slot = event.fields_mut().get_or_insert_with(&Text::borrowed("host"), || self.value.clone());
         if let Value::Map(host) = slot
             && !self.ecs.is_disabled()
             && !host.contains_key(self.key)

@@ -1,7 +1,14 @@
 //! Inputs, one file each, named as in a `.conf`.
 
 pub mod dead_letter_queue;
+pub mod file;
 pub mod generator;
 pub mod heartbeat;
 mod host_field;
+pub mod http;
+mod net;
 pub mod stdin;
+pub mod syslog;
+pub mod tcp;
+pub mod udp;
+pub mod unix;

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
@@ -15,6 +16,8 @@ pub const PLUGIN: InputPlugin = InputPlugin { name: "stdin", summary: "Reads sta
 
 /// Bytes asked for at a time.
 const CHUNK: usize = 256 * 1024;
+/// How often a decoder that gives out its last event after a while is asked for it.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
 
 struct Stdin {
     decoders: Decoders,
@@ -34,21 +37,35 @@ impl Input for Stdin {
         if std::io::stdin().is_terminal() {
             tracing::info!(target: "logstash.inputs.stdin", "The stdin plugin is now waiting for input:");
         }
-        let chunks = Chunks { decoder: self.decoders.create(), host: self.host.clone(), sink: sink.clone() };
+        let decoder = self.decoders.for_byte_stream();
+        let flush_after = decoder.flush_after();
+        let chunks = Chunks { decoder, host: self.host.clone(), sink: sink.clone(), fed: Instant::now() };
         let chunks = Arc::new(Mutex::new(Some(chunks)));
-        let (ended, end) = tokio::sync::oneshot::channel();
+        let (ended, mut end) = tokio::sync::oneshot::channel();
         let (reading, span) = (chunks.clone(), tracing::Span::current());
         // A blocked read cannot be interrupted: after a stop the thread is left behind, and ends with the process.
         std::thread::Builder::new()
             .name("stdin".to_owned())
             .spawn(move || ended.send(span.in_scope(|| read(&reading))))
             .map_err(PluginError::new)?;
-        tokio::select! {
-            ended = end => {
-                let broken = |_| Err(PluginError::new("the thread that reads standard input broke"));
-                return ended.unwrap_or_else(broken);
+        loop {
+            tokio::select! {
+                ended = &mut end => {
+                    let broken = |_| Err(PluginError::new("the thread that reads standard input broke"));
+                    return ended.unwrap_or_else(broken);
+                }
+                () = stop.cancelled() => break,
+                () = tokio::time::sleep(FLUSH_EVERY), if flush_after.is_some() => {}
             }
-            () = stop.cancelled() => {}
+            // When the thread is at it, something has come.
+            if let Ok(mut chunks) = chunks.try_lock()
+                && let Some(chunks) = chunks.as_mut().filter(|chunks| chunks.is_quiet_for(flush_after))
+            {
+                let held = chunks.rest();
+                if sink.push(held, None).await.is_err() {
+                    break;
+                }
+            }
         }
         // What was read before the stop still goes into the pipeline, an unfinished last line included.
         if let Some(mut chunks) = chunks.lock().await.take() {
@@ -68,6 +85,8 @@ struct Chunks {
     decoder: Box<dyn Decoder>,
     host: HostField,
     sink: InputSink,
+    /// When something last came.
+    fed: Instant,
 }
 
 /// Reads until the end of the input, until the pipeline takes nothing more, or until `chunks` was taken away.
@@ -90,7 +109,13 @@ fn read(chunks: &Mutex<Option<Chunks>>) -> Result<(), PluginError> {
 }
 
 impl Chunks {
+    /// Whether the decoder holds something, and nothing has come for so long.
+    fn is_quiet_for(&self, time: Option<Duration>) -> bool {
+        self.decoder.held() > 0 && time.is_some_and(|time| self.fed.elapsed() >= time)
+    }
+
     fn decoded(&mut self, chunk: Vec<u8>) -> EventStream {
+        self.fed = Instant::now();
         let events = self.decoder.decode_chunk(Bytes::from(chunk));
         self.with_host(events)
     }

@@ -1,6 +1,14 @@
 //! Outputs, one file each, named as in a `.conf`.
 
+pub mod clickhouse;
+pub mod csv;
 pub mod elasticsearch;
 pub mod file;
+pub mod http;
+mod misconfigured;
 pub mod null;
+mod server_tls;
 pub mod stdout;
+pub mod tcp;
+pub mod udp;
+mod waits;

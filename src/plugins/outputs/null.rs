@@ -10,14 +10,13 @@ pub const PLUGIN: OutputPlugin = OutputPlugin { name: "null", summary: "Throws e
 struct Null;
 
 fn build(options: &mut Options<'_>) -> Box<dyn Output> {
-    // Accepted as on every output; nothing is encoded.
-    let _ = options.encoder("codec", "plain");
+    options.idle_codec("nothing is written");
     Box::new(Null)
 }
 
 #[async_trait]
 impl Output for Null {
     async fn write(&self, _: &OutputBatch<'_>, _: &Stop) -> Result<Deliveries, GivenBack> {
-        Ok(Deliveries::all())
+        Ok(Deliveries::All)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rustix::io::Errno;
 
-use crate::plugins::{Deliveries, Encoders, GivenBack, Options, Output, OutputBatch, OutputPlugin, Stop};
+use crate::plugins::{Deliveries, GivenBack, Options, Output, OutputBatch, OutputPlugin, SharedEncoder, Stop};
 
 /// The plugin.
 pub const PLUGIN: OutputPlugin = OutputPlugin { name: "stdout", summary: "Prints events to standard output.", build };
@@ -15,7 +15,7 @@ pub const PLUGIN: OutputPlugin = OutputPlugin { name: "stdout", summary: "Prints
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 struct Stdout {
-    encoders: Encoders,
+    encoder: SharedEncoder,
     /// Set once nobody reads any more.
     closed: AtomicBool,
     /// Whether the pipeline has no other output, so that it is of no use without readers.
@@ -24,7 +24,7 @@ struct Stdout {
 
 fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     Box::new(Stdout {
-        encoders: options.encoder("codec", "rubydebug"),
+        encoder: options.encoder("codec", "rubydebug"),
         closed: AtomicBool::new(false),
         ends_pipeline: options.context().is_only_output,
     })
@@ -34,11 +34,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
 impl Output for Stdout {
     async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
         if self.closed.load(Ordering::Relaxed) {
-            return Ok(Deliveries::all());
+            return Ok(Deliveries::All);
         }
         let mut bytes = Vec::with_capacity(batch.events.len() * 256);
-        for event in batch.events {
-            self.encoders.encode(event, &mut bytes);
+        let mut dead = Vec::new();
+        for (at, event) in batch.events.iter().enumerate() {
+            if let Err(error) = self.encoder.encode(event, &mut bytes) {
+                dead.push((at, error.to_string()));
+            }
         }
         let mut rest = bytes.as_slice();
         while let Err(error) = print(&mut rest) {
@@ -55,7 +58,7 @@ impl Output for Stdout {
                 () = stop.cancelled() => return Err(GivenBack),
             }
         }
-        Ok(Deliveries::all())
+        Ok(Deliveries::all_but_dead(batch.events.len(), dead))
     }
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the certificates of the TLS tests anew: an authority, a server for localhost, a client, and a foreign authority.
+# Makes the certificates of the TLS tests anew: an authority, a server for localhost (its key also encrypted, `secret`), a
+# client, and a foreign authority.
 set -eu
 cd "$(dirname "$0")"
 key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1.key" 2>/dev/null; }
@@ -20,5 +21,6 @@ authority authority
 authority foreign
 signed server "subjectAltName=DNS:localhost
 extendedKeyUsage=serverAuth"
+openssl pkcs8 -topk8 -in server.key -passout pass:secret -out server-encrypted.key
 signed client "extendedKeyUsage=clientAuth"
 rm -f authority.srl authority.key foreign.key

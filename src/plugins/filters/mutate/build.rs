@@ -4,8 +4,8 @@ use super::convert::Conversion;
 use super::gsub::Gsub;
 use super::merge::Merge;
 use super::operation::Operation;
-use super::text::Change;
 use crate::event::{FieldName, FieldRef, Template, Text, Value, text_form};
+use crate::plugins::filters::text::{self, Change};
 use crate::plugins::{Options, convert};
 
 /// All operations of a block, in the order in which they run.
@@ -90,13 +90,9 @@ fn gsub(options: &mut Options<'_>, all: &mut Vec<Operation>) {
 
 fn changes(options: &mut Options<'_>, all: &mut Vec<Operation>) {
     let changes: [(&'static str, &'static str, Change); 3] = [
-        ("uppercase", "Fields whose text is put in capitals.", super::text::uppercase),
-        (
-            "capitalize",
-            "Fields whose text gets a capital first letter and is lower case behind it.",
-            super::text::capitalize,
-        ),
-        ("lowercase", "Fields whose text is put in lower case.", super::text::lowercase),
+        ("uppercase", "Fields whose text is put in capitals.", text::uppercase),
+        ("capitalize", "Fields whose text gets a capital first letter and is lower case behind it.", text::capitalize),
+        ("lowercase", "Fields whose text is put in lower case.", text::lowercase),
     ];
     for (name, doc, change) in changes {
         let fields = options.fields(name).doc(doc).optional().unwrap_or_default();

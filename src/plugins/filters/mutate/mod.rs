@@ -11,7 +11,6 @@ mod number_text;
 mod operation;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use self::operation::Operation;
 use crate::plugins::{Filter, FilterBatch, FilterPlugin, Options, Outcome};

@@ -4,8 +4,8 @@
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
 
-use super::text::is_blank;
 use crate::event::{Decimal, Value};
+use crate::plugins::filters::text::is_blank;
 
 /// Longest text and largest exponent that is worked on; converting takes quadratic time.
 const LONGEST: usize = 10_000;

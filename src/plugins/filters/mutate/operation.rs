@@ -3,10 +3,10 @@
 use super::convert::{Conversion, ConversionError};
 use super::gsub::{Gsub, GsubError};
 use super::merge::Merge;
-use super::text::{self, Change};
 use crate::event::{
     Event, FieldError, FieldName, FieldRef, ReferenceError, Root, TAGS, TIMESTAMP, Template, Text, Value, text_form,
 };
+use crate::plugins::filters::text::{self, Change};
 
 /// One change to an event.
 pub(super) enum Operation {

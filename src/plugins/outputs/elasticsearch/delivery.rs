@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::super::waits::Waits;
 use super::action::{Action, Unmapped};
 use super::reply::Item;
-use super::sender::{Answered, Waits, pause};
+use super::sender::{Answered, pause};
 use super::verdict::Verdict;
 use super::{Elasticsearch, LOG, reason};
 use crate::plugins::{GivenBack, OutputBatch, Stop};
@@ -44,8 +45,10 @@ impl<'a> Work<'a> {
         let sender = &self.output.sender;
         let mut waits = Waits::new(sender.retry);
         while !self.actions.is_empty() {
-            let answered = sender.send(&self.bytes, &self.actions, stop).await?;
+            let mut answered = Answered::default();
+            let sent = sender.send(&self.bytes, &self.actions, stop, &mut answered).await;
             self.settle(answered);
+            sent?;
             if !self.actions.is_empty() {
                 tracing::info!(target: LOG, count = self.actions.len(),
                     "Retrying individual bulk actions that failed or were rejected by the previous bulk request ({})",

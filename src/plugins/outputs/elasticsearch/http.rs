@@ -9,8 +9,9 @@ use reqwest::{Client, Method, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::super::server_tls::{self, Tls};
 use super::endpoint::Endpoint;
-use super::tls::{self, BadOption, Tls};
+use crate::plugins::tls::{BadOption, explained};
 
 /// The reference's fixed limit for a new connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,7 +85,7 @@ impl Http {
                 .no_proxy()
                 .referer(false)
                 .redirect(redirects);
-            let builder = tls::apply(builder, options.tls.as_ref())?;
+            let builder = server_tls::apply(builder, options.tls.as_ref())?;
             let failed = |e| format!("the connections cannot be set up: {}", explained(e));
             builder.build().map_err(|e| BadOption { option: "hosts", message: failed(e) })
         };
@@ -178,22 +179,6 @@ fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
     let raw = flate2::read::DeflateDecoder::new(body).take(limit).read_to_end(&mut out);
     raw.map_err(|e| Unreachable(format!("the reply cannot be decompressed: {e}")))?;
     Ok(out)
-}
-
-/// All causes of an error in one line, without the address (which may hold what `parameters` keep secret).
-fn explained(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 fn standard_headers() -> HeaderMap {

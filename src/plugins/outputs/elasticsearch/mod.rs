@@ -19,7 +19,6 @@ mod reason;
 mod reply;
 mod sender;
 mod startup;
-mod tls;
 mod unsupported;
 mod verdict;
 
@@ -39,10 +38,10 @@ use self::options::Settings;
 use self::pool::Pool;
 use self::reply::Item;
 use self::sender::Sender;
+use super::misconfigured::Misconfigured;
 use crate::event::Text;
 use crate::plugins::{
-    Context, DeadLetters, Deliveries, Delivery, GivenBack, Options, Output, OutputBatch, OutputPlugin, PluginError,
-    Stop,
+    Context, DeadLetters, Deliveries, GivenBack, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
 };
 
 /// The plugin.
@@ -69,16 +68,6 @@ struct Elasticsearch {
     closed: Stop,
     /// Ends the watch over the servers when the output goes away.
     _guard: DropGuard,
-}
-
-/// The stand-in of an output with wrong options; its pipeline never starts.
-struct Misconfigured;
-
-#[async_trait]
-impl Output for Misconfigured {
-    async fn write(&self, _: &OutputBatch<'_>, _: &Stop) -> Result<Deliveries, GivenBack> {
-        Err(GivenBack)
-    }
 }
 
 fn build(options: &mut Options<'_>) -> Box<dyn Output> {
@@ -109,7 +98,7 @@ impl Elasticsearch {
             dead_letters: context.dead_letters.clone(),
             blocked: Mutex::default(),
             buffers: Mutex::default(),
-            span: tracing::error_span!("output", pipeline.id = &*context.pipeline_id, plugin.id = &*context.plugin_id),
+            span: context.log_span(),
             _guard: closed.clone().drop_guard(),
             closed,
         }
@@ -156,11 +145,7 @@ impl Elasticsearch {
             self.buffers.lock().push(bytes);
         }
         delivered?;
-        let mut deliveries = Deliveries::all();
-        for (event, reason) in dead {
-            deliveries.set(event, Delivery::Dead(reason));
-        }
-        Ok(deliveries)
+        Ok(Deliveries::all_but_dead(batch.events.len(), dead))
     }
 
     /// Says once for each index that it refuses everything: the retries go on until somebody lifts that.

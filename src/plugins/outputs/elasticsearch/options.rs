@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 
+use super::super::server_tls::Tls;
 use super::action::{ActionOption, Actions};
 use super::credentials;
 use super::endpoint::{Endpoint, Paths};
 use super::hosts::{self, Explicit, HostUrl};
 use super::http::HttpOptions;
-use super::tls::{self, Tls};
 use super::unsupported;
 use super::verdict::Rules;
 use crate::event::{Template, Value, text_form};
@@ -35,7 +35,7 @@ pub(super) struct Settings {
 
 /// Reads all options. `None` when one that everything else needs is wrong; every mistake is reported.
 pub(super) fn read(options: &mut Options<'_>) -> Option<Settings> {
-    let _ = options.string("codec").doc("Accepted as on every output; events are always sent as JSON.").optional();
+    options.idle_codec("events are sent as JSON");
     let endpoints = endpoints(options);
     let http = http(options, endpoints.as_ref().is_some_and(|e| e.iter().any(|e| e.root.scheme() == "https")));
     let actions = actions(options);
@@ -151,7 +151,7 @@ fn http(options: &mut Options<'_>, secure: bool) -> Option<HttpOptions> {
     if connections < 1 || per_host < 1 {
         options.invalid("pool_max", "`pool_max` and `pool_max_per_route` are at least 1");
     }
-    let tls = tls(options, secure);
+    let tls = Tls::read(options, secure);
     let count = |n: i64| usize::try_from(n).unwrap_or(1).clamp(1, 100_000);
     let http = HttpOptions {
         timeout,
@@ -162,91 +162,6 @@ fn http(options: &mut Options<'_>, secure: bool) -> Option<HttpOptions> {
         tls: if secure { Some(tls?) } else { None },
     };
     Some(http)
-}
-
-fn tls(options: &mut Options<'_>, secure: bool) -> Option<Tls> {
-    let authorities = options
-        .paths("ssl_certificate_authorities")
-        .doc("PEM file with the certificates that servers are checked against; the system's list unless given.")
-        .optional()
-        .unwrap_or_default();
-    let prints = options
-        .strings("ca_trusted_fingerprint")
-        .doc("SHA-256 of an authority that is trusted when the server sends its certificate. The system's list does not count then.")
-        .optional()
-        .unwrap_or_default();
-    let mode = options
-        .word("ssl_verification_mode", &["full", "none"])
-        .doc("`none` checks nothing about the server.")
-        .default("full".to_owned());
-    let certificate = options.path("ssl_certificate").doc("PEM file with our own certificate.").optional();
-    let key = options.path("ssl_key").doc("PEM file with its unencrypted key (PKCS#8).").optional();
-    let versions = options
-        .strings("ssl_supported_protocols")
-        .doc("TLS versions to use: TLSv1.2, TLSv1.3; both unless given.")
-        .optional()
-        .unwrap_or_default();
-    if !secure {
-        // Without TLS these options have never been looked at; an old configuration may hold anything here.
-        return None;
-    }
-    if authorities.len() > 1 {
-        options.invalid(
-            "ssl_certificate_authorities",
-            "Multiple values on `ssl_certificate_authorities` are not \
-             supported: put all certificates into one file",
-        );
-    }
-    if mode == "none" {
-        options.warn(
-            "ssl_verification_mode",
-            "insecure",
-            "certificate verification is DISABLED: anybody can pose as \
-             the server",
-        );
-    }
-    let mut fingerprints = Vec::new();
-    for text in &prints {
-        match tls::fingerprint(text) {
-            Some(fingerprint) => fingerprints.push(fingerprint),
-            None => options.invalid("ca_trusted_fingerprint", format!("`{text}` is not a SHA-256 in hex (64 digits)")),
-        }
-    }
-    let identity = match (certificate, key) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
-        (None, None) => None,
-        (Some(_), None) => {
-            options.invalid("ssl_certificate", "`ssl_certificate` needs `ssl_key`, which is missing");
-            None
-        }
-        (None, Some(_)) => {
-            options.invalid("ssl_key", "`ssl_key` needs `ssl_certificate`, which is missing");
-            None
-        }
-    };
-    let tls = Tls {
-        authorities: authorities.into_iter().next(),
-        fingerprints,
-        unverified: mode == "none",
-        identity,
-        versions: tls_versions(options, &versions),
-    };
-    Some(tls)
-}
-
-fn tls_versions(options: &mut Options<'_>, names: &[String]) -> Option<(reqwest::tls::Version, reqwest::tls::Version)> {
-    use reqwest::tls::Version;
-    let mut versions = Vec::new();
-    for name in names {
-        match name.as_str() {
-            "TLSv1.2" => versions.push(Version::TLS_1_2),
-            "TLSv1.3" => versions.push(Version::TLS_1_3),
-            "TLSv1.1" => options.invalid("ssl_supported_protocols", "TLSv1.1 is broken and not supported: use TLSv1.2"),
-            other => options.invalid("ssl_supported_protocols", format!("expected TLSv1.2 or TLSv1.3, got `{other}`")),
-        }
-    }
-    let (oldest, newest) = (versions.iter().min().copied()?, versions.iter().max().copied()?);
-    Some((oldest, newest))
 }
 
 fn actions(options: &mut Options<'_>) -> Option<Actions> {

@@ -1,14 +1,17 @@
 //! Sending the actions of a batch until the server has answered for each of them.
 //!
 //! A failure of a whole request (no connection, a bad status, a reply without sense) is retried for ever, with the
-//! whole batch and the bytes as they were built. Answers for single items go back to the caller.
+//! bytes as they were built. A large batch takes several requests: those that were answered are not sent again.
+//! Answers for single items go back to the caller.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
 
+use super::super::waits::Waits;
 use super::LOG;
 use super::action::Action;
 use super::body;
@@ -40,27 +43,7 @@ pub(super) struct Sender {
     pub metrics: Arc<PluginMetrics>,
 }
 
-/// The waits of one sequence of retries: doubled each time, up to a limit.
-pub(super) struct Waits {
-    next: Duration,
-    longest: Duration,
-}
-
-impl Waits {
-    /// Starts a sequence.
-    pub fn new((first, longest): (Duration, Duration)) -> Self {
-        Self { next: first, longest }
-    }
-
-    /// How long to wait now.
-    pub fn next(&mut self) -> Duration {
-        let wait = self.next;
-        self.next = wait.saturating_mul(2).min(self.longest);
-        wait
-    }
-}
-
-/// What the servers said about a batch.
+/// What the servers said about a batch, or about the part of it that they answered for.
 #[derive(Default)]
 pub(super) struct Answered {
     /// Actions that were accepted without a look at each.
@@ -69,7 +52,7 @@ pub(super) struct Answered {
     pub judged: Vec<(usize, Item, Verdict)>,
 }
 
-/// Why a batch has to be sent again as a whole.
+/// Why a request has to be sent again.
 enum Failure {
     NoHost,
     Unreachable { url: String, why: String },
@@ -88,30 +71,41 @@ enum Outcome {
 }
 
 impl Sender {
-    /// Sends until the servers answered for every action, or `stop`.
-    pub async fn send(&self, bytes: &[u8], actions: &[Action], stop: &Stop) -> Result<Answered, GivenBack> {
+    /// Sends until the servers answered for every action, or `stop`. Also what was answered before a stop is answered.
+    pub async fn send(
+        &self,
+        bytes: &[u8],
+        actions: &[Action],
+        stop: &Stop,
+        answered: &mut Answered,
+    ) -> Result<(), GivenBack> {
         let mut waits = Waits::new(self.retry);
-        loop {
-            match self.attempt(bytes, actions).await {
-                Ok(answered) => return Ok(answered),
-                Err(failure) => {
-                    let wait = waits.next();
-                    self.report(&failure, wait);
-                    pause(wait, stop).await?;
-                }
-            }
+        let mut unanswered = body::split(actions);
+        unanswered.reverse();
+        while let Err(failure) = self.attempt(bytes, actions, &mut unanswered, answered).await {
+            let wait = waits.next();
+            self.report(&failure, wait);
+            pause(wait, stop).await?;
         }
+        let path = if answered.judged.is_empty() { "bulk_requests.successes" } else { "bulk_requests.with_errors" };
+        self.count(path, 1);
+        Ok(())
     }
 
-    async fn attempt(&self, bytes: &[u8], actions: &[Action]) -> Result<Answered, Failure> {
-        let mut answered = Answered::default();
-        let mut with_errors = false;
-        let mut waiting = body::split(actions);
-        waiting.reverse();
-        while let Some(range) = waiting.pop() {
+    /// Sends the ranges of `unanswered`, the last one first, and takes out each that has an answer.
+    async fn attempt(
+        &self,
+        bytes: &[u8],
+        actions: &[Action],
+        unanswered: &mut Vec<Range<usize>>,
+        answered: &mut Answered,
+    ) -> Result<(), Failure> {
+        while let Some(range) = unanswered.last().cloned() {
             let part = actions.get(range.clone()).unwrap_or_default();
             let made = |status, error: &Value| part.iter().map(|a| Item::made(a.kind, status, error.clone())).collect();
-            let items: Vec<Item> = match self.request(bytes, part).await? {
+            let outcome = self.request(bytes, part).await?;
+            unanswered.pop();
+            let items: Vec<Item> = match outcome {
                 Outcome::Accepted => {
                     answered.accepted += part.len();
                     continue;
@@ -121,17 +115,15 @@ impl Sender {
                 Outcome::Poisoned(error) if part.len() == 1 => made(400, &error),
                 Outcome::Poisoned(_) => {
                     let middle = range.start + part.len() / 2;
-                    waiting.push(middle..range.end);
-                    waiting.push(range.start..middle);
+                    unanswered.push(middle..range.end);
+                    unanswered.push(range.start..middle);
                     continue;
                 }
             };
-            with_errors = true;
             let judged = self.rules.judge(part, items).into_iter().enumerate();
             answered.judged.extend(judged.map(|(at, (item, verdict))| (range.start + at, item, verdict)));
         }
-        self.count(if with_errors { "bulk_requests.with_errors" } else { "bulk_requests.successes" }, 1);
-        Ok(answered)
+        Ok(())
     }
 
     async fn request(&self, bytes: &[u8], part: &[Action]) -> Result<Outcome, Failure> {

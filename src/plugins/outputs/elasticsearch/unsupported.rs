@@ -1,6 +1,7 @@
 //! Options of Logstash's output that this version refuses: those it does not have yet, and those that are long gone.
 //! Switching a missing feature off is accepted.
 
+use super::super::server_tls;
 use crate::plugins::Options;
 
 /// Declares and refuses them.
@@ -64,13 +65,7 @@ fn connections(options: &mut Options<'_>) {
         Some(_) => options.invalid("proxy", "`proxy` is not supported yet"),
     }
     options.unsupported("cloud_id", "give the URL of the deployment in `hosts`");
-    for name in ["ssl_truststore_path", "ssl_truststore_type", "ssl_truststore_password"] {
-        options.unsupported(name, "export the certificates as PEM and use `ssl_certificate_authorities`");
-    }
-    for name in ["ssl_keystore_path", "ssl_keystore_type", "ssl_keystore_password"] {
-        options.unsupported(name, "export certificate and key as PEM and use `ssl_certificate` and `ssl_key`");
-    }
-    options.unsupported("ssl_cipher_suites", "only suites that are safe are built in; leave it out");
+    server_tls::refuse_stores(options);
 }
 
 fn documents(options: &mut Options<'_>) {

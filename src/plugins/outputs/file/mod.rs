@@ -22,6 +22,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
+use tracing::Instrument;
 
 use self::appender::{Appender, Manner};
 use self::journal::Journal;
@@ -29,8 +30,7 @@ use self::open_files::{OpenFiles, SharedAppender};
 use self::target::Target;
 use crate::event::Event;
 use crate::plugins::{
-    Context, Deliveries, Delivery, Encoders, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError,
-    Stop,
+    Context, Deliveries, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, SharedEncoder, Stop,
 };
 
 /// The plugin.
@@ -46,8 +46,13 @@ const LOG_EVERY: Duration = Duration::from_secs(60);
 const LARGEST_KEPT_BUFFER: usize = 1 << 20;
 
 fn build(options: &mut Options<'_>) -> Box<dyn Output> {
+    let encoder = options.encoder("codec", "json_lines");
+    build_with(options, encoder)
+}
+
+/// Builds an output that is this one but for how events become bytes.
+pub(super) fn build_with(options: &mut Options<'_>, encoder: SharedEncoder) -> Box<dyn Output> {
     let target = Target::read(options);
-    let encoders = options.encoder("codec", "json_lines");
     let flush_interval = options
         .seconds("flush_interval")
         .doc("How often what was gathered for a file is written, in seconds; 0 after each batch.")
@@ -71,13 +76,14 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         .seconds("stale_cleanup_interval")
         .doc("How often files that were not used since the last time are closed, in seconds.")
         .default(Duration::from_secs(10));
-    let delimiter = encoders.delimiter().filter(|_| !gzip && !overwrite);
+    let delimiter = encoder.delimiter().filter(|_| !gzip && !overwrite);
     let journal = delimiter.map(|delimiter| Arc::new(Journal::new(journal_path(options.context()), delimiter)));
     let manner = Manner { gzip, overwrite, file_mode, dir_mode, journal: journal.clone() };
+    let span = options.context().log_span();
     Box::new(FileOutput {
         shared: Arc::new(Shared { files: OpenFiles::new(manner), logged: Mutex::new(None) }),
         target,
-        encoders,
+        encoder,
         journal,
         gzip,
         overwrite,
@@ -86,6 +92,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         stale_cleanup_interval,
         buffers: Mutex::default(),
         closed: Stop::new(),
+        span,
     })
 }
 
@@ -99,7 +106,7 @@ fn journal_path(context: &Context) -> PathBuf {
 struct FileOutput {
     shared: Arc<Shared>,
     target: Target,
-    encoders: Encoders,
+    encoder: SharedEncoder,
     /// Where files of whole lines are noted while they are open.
     journal: Option<Arc<Journal>>,
     gzip: bool,
@@ -110,6 +117,8 @@ struct FileOutput {
     /// Emptied buffers of earlier batches.
     buffers: Mutex<Vec<Vec<u8>>>,
     closed: Stop,
+    /// Names pipeline and plugin in every line of the log.
+    span: tracing::Span,
 }
 
 /// What the workers share with the task that flushes and closes files.
@@ -131,33 +140,34 @@ struct Group {
 impl Output for FileOutput {
     async fn register(&self, _: &Stop) -> Result<(), PluginError> {
         if let Some(journal) = &self.journal {
-            journal.recover();
+            self.span.in_scope(|| journal.recover());
         }
         let shared = Arc::downgrade(&self.shared);
         let flush = (self.gzip || self.gathers()).then(|| self.flush_interval.max(Duration::from_secs(1)));
         let stale = self.stale_cleanup_interval.max(Duration::from_secs(1));
-        tokio::spawn(keep_house(shared, flush, stale, self.closed.clone()));
+        tokio::spawn(keep_house(shared, flush, stale, self.closed.clone()).instrument(self.span.clone()));
         Ok(())
     }
 
     async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack> {
-        let mut deliveries = Deliveries::all();
-        for mut group in self.groups(batch.events) {
-            if let Err(dead) = self.append(&group, batch.lease, stop).await? {
-                group.events.iter().for_each(|&at| deliveries.set(at, Delivery::Dead(dead.clone())));
+        let mut dead = Vec::new();
+        for mut group in self.groups(batch.events, &mut dead) {
+            let appended = self.append(&group, batch.lease, stop).instrument(self.span.clone());
+            if let Err(reason) = appended.await? {
+                dead.extend(group.events.iter().map(|&at| (at, reason.clone())));
             }
             group.bytes.clear();
             if group.bytes.capacity() <= LARGEST_KEPT_BUFFER {
                 self.buffers.lock().push(group.bytes);
             }
         }
-        Ok(deliveries)
+        Ok(Deliveries::all_but_dead(batch.events.len(), dead))
     }
 
     async fn close(&self) {
         self.closed.cancel();
         for appender in self.shared.files.all() {
-            self.shared.close(&mut *appender.lock().await).await;
+            self.shared.close(&mut *appender.lock().await).instrument(self.span.clone()).await;
         }
         if let Some(journal) = &self.journal {
             journal.clear();
@@ -166,13 +176,16 @@ impl Output for FileOutput {
 }
 
 impl FileOutput {
-    /// Encodes a batch, sorted by file, each in the order of the batch.
-    fn groups(&self, events: &[&Event]) -> Vec<Group> {
+    /// Encodes a batch, sorted by file, each in the order of the batch. What has no form in the codec is `dead`.
+    fn groups(&self, events: &[&Event], dead: &mut Vec<(usize, String)>) -> Vec<Group> {
         if let Some(path) = self.target.fixed() {
             let path = if self.is_writable(path) { path } else { self.target.failure() };
             let mut group = self.group(path.clone());
-            for event in events.get(if self.overwrite { events.len() - 1 } else { 0 }..).unwrap_or_default() {
-                self.encoders.encode(event, &mut group.bytes);
+            let first = if self.overwrite { events.len() - 1 } else { 0 };
+            for (at, event) in events.iter().enumerate().skip(first) {
+                if let Err(error) = self.encoder.encode(event, &mut group.bytes) {
+                    dead.push((at, error.to_string()));
+                }
             }
             return vec![group];
         }
@@ -196,8 +209,10 @@ impl FileOutput {
             if self.overwrite {
                 group.bytes.clear();
             }
-            group.events.push(at);
-            self.encoders.encode(event, &mut group.bytes);
+            match self.encoder.encode(event, &mut group.bytes) {
+                Ok(()) => group.events.push(at),
+                Err(error) => dead.push((at, error.to_string())),
+            }
         }
         groups
     }

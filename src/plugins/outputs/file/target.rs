@@ -32,6 +32,9 @@ impl Target {
         let source = template.source().as_str();
         let root = fixed_directories(source);
         if template.as_constant().is_some() {
+            if options.is_set("path") && source.is_empty() {
+                options.invalid("path", "the path of the file is empty");
+            }
             let path = PathBuf::from(source);
             let failure = path.with_file_name(failure);
             return Self { path: Path::Fixed(path), failure };

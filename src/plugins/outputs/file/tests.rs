@@ -8,9 +8,9 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::event::Event;
-use crate::pipeline::{Compiled, Lease};
+use crate::pipeline::Compiled;
 use crate::plugins::testing::{compiled, deliver, event};
-use crate::plugins::{OutputBatch, Stop};
+use crate::plugins::{Deliveries, Lease, OutputBatch, Stop};
 
 const LINE: &str = r#"codec => line { format => "%{m}" }"#;
 
@@ -37,7 +37,8 @@ impl Fixture {
         let events: Vec<Event> = events.iter().map(|json| event(json)).collect();
         let events: Vec<&Event> = events.iter().collect();
         let batch = OutputBatch { events: &events, lease };
-        assert!(self.compiled.plan.outputs[0].output.write(&batch, &self.stop).await.unwrap().is_all());
+        let deliveries = self.compiled.plan.outputs[0].output.write(&batch, &self.stop).await.unwrap();
+        assert!(matches!(deliveries, Deliveries::All));
     }
 
     async fn close(&self) {
@@ -276,6 +277,7 @@ fn mistakes_are_found_before_the_start() {
         (r#"path => "/tmp/x" gzip => true write_behavior => overwrite"#, "overwritten"),
         (r#"path => "/tmp/x" file_mode => "0999""#, "no file mode"),
         ("", "`path`"),
+        ("path => ''", "empty"),
     ] {
         let errors = compiled(&format!("output {{ file {{ {options} }} }}")).err().unwrap();
         assert!(errors.contains(expected), "{options}: {errors}");

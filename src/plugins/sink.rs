@@ -1,0 +1,70 @@
+//! Where an input puts its events: decorated with the common options, counted, and pushed into the queue.
+
+use std::sync::Arc;
+
+use crate::acknowledgement::Lease;
+use crate::event::EventStream;
+use crate::metrics::{PipelineMetrics, PluginMetrics};
+use crate::plugins::common::Decoration;
+use crate::queue::{Chunk, Closed, MemoryQueue};
+
+/// The way from one input into its pipeline. Cheap to clone.
+#[derive(Clone)]
+pub struct InputSink {
+    queue: Arc<MemoryQueue>,
+    decoration: Arc<Decoration>,
+    metrics: Arc<PluginMetrics>,
+    pipeline: Arc<PipelineMetrics>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl InputSink {
+    pub(crate) fn new(
+        queue: Arc<MemoryQueue>,
+        decoration: Decoration,
+        metrics: Arc<PluginMetrics>,
+        pipeline: Arc<PipelineMetrics>,
+        runtime: tokio::runtime::Handle,
+    ) -> Self {
+        Self { queue, decoration: Arc::new(decoration), metrics, pipeline, runtime }
+    }
+
+    /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
+    /// dealt with. Fails only when the pipeline is gone.
+    pub async fn push(&self, events: impl Into<EventStream>, lease: Option<Lease>) -> Result<(), Closed> {
+        self.push_decorated(self.decorated(events), lease).await
+    }
+
+    /// The same events with the common options on them, for an input that puts more on them after that.
+    pub fn decorated(&self, events: impl Into<EventStream>) -> EventStream {
+        let events = events.into();
+        if self.decoration.is_empty() {
+            return events;
+        }
+        let decoration = self.decoration.clone();
+        events.each(move |event| decoration.apply(event))
+    }
+
+    /// As [`InputSink::push`], of events that have the common options on them.
+    pub async fn push_decorated(&self, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
+        if events.is_empty() {
+            lease.into_iter().for_each(Lease::settle);
+            return Ok(());
+        }
+        let count = events.len() as u64;
+        self.pipeline.events_in.add(count);
+        let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
+        let pushed = self.queue.push(Chunk::new(events, lease)).await;
+        match pushed {
+            Ok(()) => self.metrics.events_out.add(count),
+            Err(Closed) => tracing::warn!(target: "logstash.javapipeline", count,
+                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again"),
+        }
+        pushed
+    }
+
+    /// As [`InputSink::push`], for an input that reads on a thread of its own.
+    pub fn push_blocking(&self, events: impl Into<EventStream>, lease: Option<Lease>) -> Result<(), Closed> {
+        self.runtime.block_on(self.push(events, lease))
+    }
+}

@@ -1,0 +1,93 @@
+//! TLS of inputs and outputs: certificates, keys and trust from files, and the configurations of both ends made of
+//! them.
+//!
+//! Everything is read while a configuration is checked, so that a wrong file is a mistake at its place. Cryptography
+//! is that of `ring`; versions before 1.2 and suites without forward secrecy are not there at all.
+
+mod client;
+mod family;
+mod http;
+mod keystore;
+mod pem;
+mod server;
+mod suites;
+
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
+
+pub use client::{ClientTls, Trust};
+pub use family::{Family, Sides, refuse_old_names};
+pub use http::{explained, for_http};
+pub use pem::{authorities, identity};
+pub use server::{ClientAuthentication, ServerTls, subject};
+
+/// What is wrong with which option.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadOption {
+    /// Its name.
+    pub option: &'static str,
+    /// What is wrong, and what it should be.
+    pub message: String,
+}
+
+impl BadOption {
+    fn new(option: &'static str, message: impl Into<String>) -> Self {
+        Self { option, message: message.into() }
+    }
+}
+
+/// Who we are: our certificate with those that lead to its authority, and its key.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Checks that the key belongs to the first certificate.
+    fn checked(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Option<Self> {
+        CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider(&[])).ok()?;
+        Some(Self { chain, key })
+    }
+
+    /// Sends these certificates behind its own.
+    pub fn extend_chain(&mut self, more: Vec<CertificateDer<'static>>) {
+        self.chain.extend(more);
+    }
+
+    fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        (self.chain.clone(), self.key.clone_key())
+    }
+}
+
+/// Versions and suites that may be used; the defaults when empty.
+#[derive(Clone, Debug, Default)]
+pub struct Protocols {
+    /// Versions.
+    pub versions: Vec<&'static SupportedProtocolVersion>,
+    /// Cipher suites.
+    pub suites: Vec<SupportedCipherSuite>,
+}
+
+impl Protocols {
+    fn provider(&self) -> Arc<CryptoProvider> {
+        provider(&self.suites)
+    }
+
+    fn versions(&self) -> &[&'static SupportedProtocolVersion] {
+        if self.versions.is_empty() { rustls::ALL_VERSIONS } else { &self.versions }
+    }
+}
+
+/// The cryptography, with these suites only, or all.
+fn provider(suites: &[SupportedCipherSuite]) -> Arc<CryptoProvider> {
+    let mut provider = rustls::crypto::ring::default_provider();
+    if !suites.is_empty() {
+        provider.cipher_suites = suites.to_vec();
+    }
+    Arc::new(provider)
+}
