@@ -39,6 +39,7 @@ pub const FILTERS: &[FilterPlugin] = &[
     filters::fingerprint::PLUGIN,
     filters::geoip::PLUGIN,
     filters::grok::PLUGIN,
+    filters::i18n::PLUGIN,
     filters::json::PLUGIN,
     filters::json_encode::PLUGIN,
     filters::kv::PLUGIN,

@@ -19,6 +19,7 @@ mod failure;
 pub mod fingerprint;
 pub mod geoip;
 pub mod grok;
+pub mod i18n;
 pub mod json;
 pub mod json_encode;
 pub mod kv;
