@@ -188,9 +188,9 @@ impl Map {
         }
     }
 
-    /// Adds a key that is known to be new. For maps that are being made.
+    /// Adds a key that is known to be new.
     #[inline(always)]
-    pub(super) fn add(&mut self, key: Text, value: impl FnOnce() -> Value) -> &mut Value {
+    pub(crate) fn add(&mut self, key: Text, value: impl FnOnce() -> Value) -> &mut Value {
         debug_assert!(!self.contains_key(&key));
         if !self.has_room() {
             return self.get_or_insert_with(&key, value);

@@ -124,7 +124,7 @@ impl FieldRef {
     }
 
     /// Whether the field takes any value.
-    pub(super) fn takes_all(&self) -> bool {
+    pub(crate) fn takes_all(&self) -> bool {
         self.takes_all
     }
 

@@ -1,6 +1,6 @@
 //! What is captured goes into the event: which field a group means, as what type, and what stands there already.
 
-use crate::event::{EscapeStyle, Event, FieldError, FieldRef, ReferenceError, Text, Value};
+use crate::event::{EscapeStyle, Event, FieldError, FieldRef, ReferenceError, Root, Text, Value};
 
 use super::number;
 
@@ -101,6 +101,12 @@ impl Capture {
     /// The value of what the group matched.
     pub fn value(&self, matched: Text) -> Value {
         self.kind.convert(matched)
+    }
+
+    /// The names on the way to its field, if that has no rules of its own and empty captures do not count.
+    pub fn plain_path(&self) -> Option<Vec<Text>> {
+        let field = self.field.as_ref().ok().filter(|field| field.takes_all() && field.root() == Root::Fields)?;
+        (!self.keep_empty).then(|| field.path().iter().map(|segment| segment.name.clone()).collect())
     }
 
     /// Stores what the group matched; `None` when it took no part.

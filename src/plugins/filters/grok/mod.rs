@@ -1,12 +1,13 @@
 //! `grok`: named patterns take text apart.
 //!
 //! [`library`] knows the patterns, [`expand`] makes one regular expression of a pattern and all it refers to, and
-//! [`pattern`] keeps it compiled together with [`capture`], the way from groups to fields. Captured text shares the
+//! [`pattern`] keeps it compiled together with [`capture`], the way from groups to fields, and their [`layout`]. Captured text shares the
 //! memory of the text it was found in.
 
 mod build;
 mod capture;
 pub mod expand;
+mod layout;
 pub mod library;
 mod number;
 pub mod pattern;

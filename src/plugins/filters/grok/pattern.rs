@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::capture::{self, Capture, Storage, StoreError};
 use super::expand::{ExpandError, expand};
+use super::layout::Layout;
 use super::library::Library;
 use crate::config::{did_you_mean, nearest};
 use crate::event::{Event, Text};
@@ -14,6 +15,7 @@ use crate::regexp::{GaveUp, Groups, RegexpError, RubyRegex, TimeLimit};
 pub(super) struct Pattern {
     regexp: RubyRegex,
     captures: Vec<Capture>,
+    layout: Option<Layout>,
 }
 
 /// A pattern that cannot be used.
@@ -62,7 +64,8 @@ impl Pattern {
     pub fn compile(pattern: &str, library: &Library, name_all: bool, storage: &Storage) -> Result<Self, PatternError> {
         let regexp = compile(pattern, library, name_all)?;
         let captures = capture::captures(regexp.group_names(), storage);
-        Ok(Self { regexp, captures })
+        let layout = Layout::of(&captures);
+        Ok(Self { regexp, captures, layout })
     }
 
     /// Whether the text matches; the groups are then set.
@@ -72,6 +75,11 @@ impl Pattern {
 
     /// Stores the groups of a match. At the first one that the event does not take, the rest is left.
     pub fn store(&self, event: &mut Event, text: &Text, groups: &Groups) -> Result<(), StoreError> {
+        if let Some(layout) = &self.layout
+            && layout.store(&self.captures, event, text, groups)?
+        {
+            return Ok(());
+        }
         for capture in &self.captures {
             capture.store(event, groups.get(capture.group).map(|range| text.piece(range)))?;
         }

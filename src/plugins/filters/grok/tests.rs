@@ -310,6 +310,25 @@ fn captured_text_shares_the_memory_of_its_source() {
 }
 
 #[test]
+fn captures_go_into_maps_that_are_there_and_into_new_ones() {
+    let options = r#"match => { "m" => "(?<[a][x]>.)(?<[b]>.)(?<[a][y][z]>.)?(?<[c][v]>.)?" } remove_field => "m""#;
+    for (given, expected) in [
+        (r#"{"m":"1234"}"#, r#"{"a":{"x":"1","y":{"z":"3"}},"b":"2","c":{"v":"4"}}"#),
+        (r#"{"m":"12"}"#, r#"{"a":{"x":"1"},"b":"2"}"#),
+        (r#"{"m":"123","b":"old"}"#, r#"{"b":["old","2"],"a":{"x":"1","y":{"z":"3"}}}"#),
+        (r#"{"m":"123","a":{"x":"old","k":5}}"#, r#"{"a":{"x":["old","1"],"k":5,"y":{"z":"3"}},"b":"2"}"#),
+        // At the first capture that the event does not take, the rest is left.
+        (r#"{"m":"1234","a":{"y":7}}"#, r#"{"a":{"y":7,"x":"1"},"b":"2"}"#),
+    ] {
+        let found: serde_json::Value = serde_json::from_str(&grok(options, given)).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+        assert_eq!(found.get("a"), expected.get("a"), "{given}");
+        assert_eq!(found.get("b"), expected.get("b"), "{given}");
+        assert_eq!(found.get("c"), expected.get("c"), "{given}");
+    }
+}
+
+#[test]
 fn mistakes_are_found_at_load() {
     for (options, parts) in [
         (r#"match => { "m" => "%{COMBINEDAPACHELGO}" }"#, vec!["pattern %{COMBINEDAPACHELGO} not defined"]),
