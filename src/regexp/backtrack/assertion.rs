@@ -23,19 +23,26 @@ impl Assertion {
 #[inline]
 fn is_word_boundary(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let before = match at.checked_sub(1).and_then(|before| bytes.get(before)) {
-        Some(byte) if byte.is_ascii() => is_word(*byte),
-        None => false,
-        Some(_) => text.get(..at).and_then(|text| text.chars().next_back()).is_some_and(is_word_character),
-    };
-    let behind = match bytes.get(at) {
-        Some(byte) if byte.is_ascii() => is_word(*byte),
-        None => false,
-        Some(_) => text.get(at..).and_then(|text| text.chars().next()).is_some_and(is_word_character),
-    };
+    let (before, behind) = (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at));
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| IS_WORD[usize::from(*byte)]);
+    if before.is_none_or(u8::is_ascii) && behind.is_none_or(u8::is_ascii) {
+        return is_word(before) != is_word(behind);
+    }
+    let before = text.get(..at).and_then(|text| text.chars().next_back()).is_some_and(is_word_character);
+    let behind = text.get(at..).and_then(|text| text.chars().next()).is_some_and(is_word_character);
     before != behind
 }
+
+/// The ASCII characters of words.
+static IS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
 
 fn is_word_character(c: char) -> bool {
     regex_syntax::try_is_word_character(c).unwrap_or(false)

@@ -20,7 +20,7 @@ const LONGEST_SEQUENCE: u32 = 8;
 /// The program of a tree and its number of registers; `None` when it would be too large, or when a look behind has no
 /// fixed width.
 pub(super) fn compile(node: &Node) -> Option<(Vec<Instruction>, usize)> {
-    let mut compiler = Compiler { code: Vec::new(), registers: 0 };
+    let mut compiler = Compiler { code: Vec::new(), registers: 0, restored: restored_groups(node), in_loop: false };
     compiler.node(node, &Rest { follow: ByteSet::ALL, is_cut: false })?;
     compiler.push(Instruction::Match)?;
     compiler.shorten_jumps();
@@ -45,6 +45,29 @@ impl Rest {
 struct Compiler {
     code: Vec<Instruction>,
     registers: Register,
+    /// Groups whose old place has to come back when the matcher goes back. For all others every way through an
+    /// alternation says where the group is or that it takes no part, so that what an abandoned way left is overwritten.
+    restored: Restored,
+    /// Whether the present node may be passed several times, or is looked at only.
+    in_loop: bool,
+}
+
+/// See [`Compiler`].
+enum Restored {
+    All,
+    These(Vec<usize>),
+}
+
+/// A pattern that repeats what a group took asks for places before the match is complete; a group that stands twice
+/// (parts of repeats are written out) keeps what it took first.
+fn restored_groups(node: &Node) -> Restored {
+    let mut groups = Vec::new();
+    if !node.groups(&mut groups) {
+        return Restored::All;
+    }
+    groups.sort_unstable();
+    let twice = groups.iter().zip(groups.iter().skip(1)).filter(|(one, next)| one == next);
+    Restored::These(twice.map(|(group, _)| *group).collect())
 }
 
 impl Compiler {
@@ -85,9 +108,11 @@ impl Compiler {
             Node::Repeat(repeat) => self.repeat(repeat, rest)?,
             Node::Group(group, inside) => {
                 let slot = u32::try_from(*group).ok()?.checked_mul(2)?;
-                self.push(Instruction::Save(slot))?;
+                let is_restored = self.is_restored(*group);
+                let save = |slot| if is_restored { Instruction::SaveInLoop(slot) } else { Instruction::Save(slot) };
+                self.push(save(slot))?;
                 self.node(inside, rest)?;
-                self.push(Instruction::Save(slot + 1))?;
+                self.push(save(slot + 1))?;
             }
             Node::Atomic(inside) => {
                 let register = self.register()?;
@@ -104,10 +129,46 @@ impl Compiler {
                 self.push(Instruction::BackReference(u32::try_from(*group).ok()?.checked_mul(2)?))?;
             }
             Node::Keep => {
-                self.push(Instruction::Save(0))?;
+                self.push(Instruction::SaveInLoop(0))?;
             }
         }
         Some(())
+    }
+
+    fn is_restored(&self, group: usize) -> bool {
+        self.in_loop
+            || match &self.restored {
+                Restored::All => true,
+                Restored::These(groups) => groups.contains(&group),
+            }
+    }
+
+    /// The groups in some nodes that are not restored.
+    fn overwritten(&self, nodes: &[Node]) -> Vec<usize> {
+        let mut groups = Vec::new();
+        nodes.iter().for_each(|node| {
+            node.groups(&mut groups);
+        });
+        groups.retain(|group| !self.is_restored(*group));
+        groups
+    }
+
+    /// Says of groups that they take no part.
+    fn forget(&mut self, groups: &[usize]) -> Option<()> {
+        let slots = groups.iter().flat_map(|group| [group * 2, group * 2 + 1]);
+        let slots: Box<[u32]> = slots.map(|slot| u32::try_from(slot).ok()).collect::<Option<_>>()?;
+        if !slots.is_empty() {
+            self.push(Instruction::Forget(slots))?;
+        }
+        Some(())
+    }
+
+    /// A part that may be passed several times.
+    fn in_loop<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.in_loop, true);
+        let done = part(self);
+        self.in_loop = before;
+        done
     }
 
     fn concat(&mut self, nodes: &[Node], rest: &Rest) -> Option<()> {
@@ -142,11 +203,15 @@ impl Compiler {
             nodes.push(Node::Alternation(others.to_vec()));
             return self.alternation(&nodes, rest);
         }
+        let groups = self.overwritten(nodes);
         let fork = self.push(Instruction::Jump(0))?;
         let mut ways = Vec::with_capacity(nodes.len());
         let mut exits = Vec::with_capacity(nodes.len());
         for (at, node) in nodes.iter().enumerate() {
             ways.push(Way { first: node.first(&rest.follow), to: self.here()? });
+            let own = self.overwritten(std::slice::from_ref(node));
+            let missing: Vec<usize> = groups.iter().copied().filter(|group| !own.contains(group)).collect();
+            self.forget(&missing)?;
             self.node(node, rest)?;
             if at + 1 < nodes.len() {
                 exits.push(self.push(Instruction::Jump(0))?);
@@ -203,6 +268,31 @@ impl Compiler {
             self.push(Instruction::Run(Box::new(run)))?;
             return Some(());
         }
+        if repeat.least == 0 && repeat.most == Some(1) {
+            return self.maybe(&repeat.inside, repeat.lazy, rest);
+        }
+        self.in_loop(|compiler| compiler.rounds(repeat, rest))
+    }
+
+    /// `(?:x)?`
+    fn maybe(&mut self, inside: &Node, lazy: bool, rest: &Rest) -> Option<()> {
+        let first = inside.first(&rest.follow);
+        let groups = self.overwritten(std::slice::from_ref(inside));
+        let fork = self.push(Instruction::Jump(0))?;
+        self.node(inside, rest)?;
+        let exit = if groups.is_empty() { None } else { Some(self.push(Instruction::Jump(0))?) };
+        let without = self.here()?;
+        self.forget(&groups)?;
+        let end = self.here()?;
+        if let Some(exit) = exit {
+            self.patch(exit, Instruction::Jump(end));
+        }
+        self.patch(fork, split(Way { first, to: fork + 1 }, Way { first: rest.follow, to: without }, lazy));
+        Some(())
+    }
+
+    /// A repeat that can take more than one round.
+    fn rounds(&mut self, repeat: &Repeat, rest: &Rest) -> Option<()> {
         let Repeat { inside, least, most, lazy } = repeat;
         let around = inside.first(&rest.follow).union(&rest.follow);
         let again = Rest::before(around);
@@ -300,11 +390,9 @@ impl Compiler {
         let register = self.register()?;
         let begin = self.push(Instruction::Begin(register))?;
         let rest = Rest { follow: ByteSet::ALL, is_cut: true };
-        if ahead {
-            self.node(inside, &rest)?
-        } else {
-            self.behind(inside, &rest)?
-        }
+        self.in_loop(|compiler| {
+            if ahead { compiler.node(inside, &rest) } else { compiler.behind(inside, &rest) }
+        })?;
         if negative {
             self.push(Instruction::FailNot(register))?;
             let end = self.here()?;

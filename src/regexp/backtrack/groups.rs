@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::program::{Address, Register};
-use crate::regexp::limit::GaveUp;
 
 /// A place that was never reached.
 const NOWHERE: u32 = u32::MAX;
@@ -76,24 +75,25 @@ impl Groups {
         }
     }
 
-    #[inline]
-    pub(super) fn push(&mut self, frame: Frame) -> Result<(), GaveUp> {
+    /// `None` when there are too many.
+    #[inline(always)]
+    pub(super) fn push(&mut self, frame: Frame) -> Option<()> {
         if self.stack.len() >= MOST_FRAMES {
-            return Err(GaveUp);
+            return None;
         }
         self.stack.push(frame);
-        Ok(())
+        Some(())
     }
 
-    /// Notes a place; the old one comes back when the matcher goes back.
-    #[inline]
-    pub(super) fn save(&mut self, slot: u32, at: usize) -> Result<(), GaveUp> {
-        if !self.stack.is_empty() {
-            let old = self.slots.get(slot as usize).copied().unwrap_or(NOWHERE);
-            self.push(Frame::Slot { slot, old })?;
+    pub(super) fn slot(&self, slot: u32) -> u32 {
+        self.slots.get(slot as usize).copied().unwrap_or(NOWHERE)
+    }
+
+    /// Its group takes no part.
+    pub(super) fn forget_slot(&mut self, slot: u32) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = NOWHERE;
         }
-        self.set_slot(slot as usize, at);
-        Ok(())
     }
 
     #[inline]

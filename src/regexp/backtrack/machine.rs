@@ -1,7 +1,8 @@
 //! Runs a program on a text.
 //!
 //! One loop walks through the instructions; where two ways are open, the worse one is put on a stack, and a failure
-//! goes on with the newest of them. A step is paid for in fuel, and when that is used up the clock (or a count) is asked whether to go on.
+//! goes on with the newest of them. Going back and long scans are paid for in fuel, and when that is used up the clock
+//! (or a count) is asked whether to go on.
 
 use super::groups::{Frame, Groups};
 use super::program::{Address, Choice, Instruction, Way};
@@ -18,13 +19,23 @@ pub(super) struct Machine<'m> {
     pub(super) groups: &'m mut Groups,
     limit: &'m mut TimeLimit,
     fuel: u32,
+    /// Nothing is tried any more: the limit is reached.
+    gave_up: bool,
     search_start: usize,
 }
 
-/// Where to go on.
+/// Where to go on. Two halves of a word, so that it travels in registers; texts are shorter than four gigabytes.
+#[derive(Clone, Copy)]
 pub(super) struct Position {
     pub pc: Address,
-    pub at: usize,
+    pub at: u32,
+}
+
+impl Position {
+    #[inline(always)]
+    pub fn new(pc: Address, at: usize) -> Self {
+        Self { pc, at: at as u32 }
+    }
 }
 
 impl<'m> Machine<'m> {
@@ -42,222 +53,227 @@ impl<'m> Machine<'m> {
             return Err(GaveUp);
         }
         groups.prepare(slots, registers);
-        Ok(Self { code, text, groups, limit, fuel: FUEL, search_start })
+        Ok(Self { code, text, groups, limit, fuel: FUEL, gave_up: false, search_start })
     }
 
     /// Whether the text matches from exactly this place.
     pub fn matches_at(&mut self, start: usize) -> Result<bool, GaveUp> {
         self.groups.restart();
         self.groups.set_slot(0, start);
-        let mut here = Position { pc: 0, at: start };
+        let (code, text) = (self.code, self.text);
+        let bytes = text.as_bytes();
+        let (mut pc, mut at) = (0, start);
         loop {
-            let Some(instruction) = self.code.get(here.pc as usize) else { return Ok(false) };
-            if self.step(instruction, &mut here)? {
-                continue;
-            }
-            if let Instruction::Match = instruction {
-                self.groups.set_slot(1, here.at);
-                return Ok(true);
-            }
-            if !self.go_back(&mut here)? {
-                return Ok(false);
+            let Some(instruction) = code.get(pc as usize) else { return Ok(false) };
+            // How much an instruction takes that the next one follows; `None` when this way ends.
+            let taken = match instruction {
+                Instruction::Byte(byte) => bytes.get(at).is_some_and(|b| b == byte).then_some(1),
+                Instruction::OneOf(set) => bytes.get(at).is_some_and(|b| set.contains(*b)).then_some(1),
+                Instruction::Literal(literal) => {
+                    bytes.get(at..).is_some_and(|rest| rest.starts_with(literal)).then_some(literal.len())
+                }
+                Instruction::Sequence(sets) => {
+                    let found = bytes.get(at..at + sets.len());
+                    let fits = |found: &[u8]| found.iter().zip(sets).all(|(byte, set)| set.contains(*byte));
+                    found.is_some_and(fits).then_some(sets.len())
+                }
+                Instruction::Save(slot) => {
+                    self.groups.set_slot(*slot as usize, at);
+                    Some(0)
+                }
+                Instruction::Assert(assertion) => assertion.holds(text, at, self.search_start).then_some(0),
+                Instruction::Jump(to) => {
+                    pc = *to;
+                    continue;
+                }
+                Instruction::Match => {
+                    self.groups.set_slot(1, at);
+                    return Ok(true);
+                }
+                instruction => {
+                    let next = match instruction {
+                        Instruction::Run(run) => self.run(run, pc, at),
+                        Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
+                        Instruction::Split(ways) => self.split(ways, at),
+                        _ => self.rare(instruction, pc, at),
+                    };
+                    if let Some(next) = next {
+                        (pc, at) = (next.pc, next.at as usize);
+                        continue;
+                    }
+                    None
+                }
+            };
+            if let Some(length) = taken {
+                pc += 1;
+                at += length;
+            } else if let Some(next) = self.go_back() {
+                (pc, at) = (next.pc, next.at as usize);
+            } else {
+                return if self.gave_up { Err(GaveUp) } else { Ok(false) };
             }
         }
-    }
-
-    /// Does one instruction; whether it succeeded and another one follows.
-    #[inline(always)]
-    fn step(&mut self, instruction: &Instruction, here: &mut Position) -> Result<bool, GaveUp> {
-        let bytes = self.text.as_bytes();
-        let at = here.at;
-        let taken = match instruction {
-            Instruction::Byte(byte) => bytes.get(at).is_some_and(|b| b == byte).then_some(1),
-            Instruction::OneOf(set) => bytes.get(at).is_some_and(|b| set.contains(*b)).then_some(1),
-            Instruction::Literal(literal) => {
-                bytes.get(at..).is_some_and(|rest| rest.starts_with(literal)).then_some(literal.len())
-            }
-            Instruction::Sequence(sets) => {
-                let found = bytes.get(at..at + sets.len());
-                let fits = |found: &[u8]| found.iter().zip(sets).all(|(byte, set)| set.contains(*byte));
-                found.is_some_and(fits).then_some(sets.len())
-            }
-            Instruction::Class(class) => class.length_at(self.text, at),
-            Instruction::Run(run) => return self.run(run, here),
-            Instruction::Jump(to) => {
-                here.pc = *to;
-                return Ok(true);
-            }
-            Instruction::Split(ways) => return self.split(ways, here),
-            Instruction::Choice(choice) => return self.choose(choice, here.pc, u64::MAX, here),
-            Instruction::Save(slot) => {
-                self.groups.save(*slot, at)?;
-                Some(0)
-            }
-            Instruction::Assert(assertion) => assertion.holds(self.text, at, self.search_start).then_some(0),
-            Instruction::Behind(class, negative) => {
-                let before = self.text.get(..at).and_then(|before| before.chars().next_back());
-                (before.is_some_and(|c| class.contains(c)) != *negative).then_some(0)
-            }
-            Instruction::Ahead(class, negative) => (class.length_at(self.text, at).is_some() != *negative).then_some(0),
-            Instruction::Match => None,
-            _ => return self.rare(instruction, here),
-        };
-        let Some(length) = taken else { return Ok(false) };
-        here.pc += 1;
-        here.at += length;
-        Ok(true)
     }
 
     /// The instructions that few patterns have.
-    fn rare(&mut self, instruction: &Instruction, here: &mut Position) -> Result<bool, GaveUp> {
-        match instruction {
+    #[inline(never)]
+    fn rare(&mut self, instruction: &Instruction, pc: Address, at: usize) -> Option<Position> {
+        let next = pc + 1;
+        let at = match instruction {
+            Instruction::Class(class) => at + class.length_at(self.text, at)?,
+            Instruction::SaveInLoop(slot) => {
+                let undo = Frame::Slot { slot: *slot, old: self.groups.slot(*slot) };
+                self.push(undo)?;
+                self.groups.set_slot(*slot as usize, at);
+                at
+            }
+            Instruction::Forget(slots) => {
+                slots.iter().for_each(|slot| self.groups.forget_slot(*slot));
+                at
+            }
+            Instruction::Behind(class, negative) => {
+                let before = self.text.get(..at).and_then(|before| before.chars().next_back());
+                (before.is_some_and(|c| class.contains(c)) != *negative).then_some(at)?
+            }
+            Instruction::Ahead(class, negative) => {
+                (class.length_at(self.text, at).is_some() != *negative).then_some(at)?
+            }
             Instruction::Back(count) => {
                 self.burn(*count / BYTES_A_STEP as u32)?;
-                let before = self.text.get(..here.at).unwrap_or_default();
-                let mut chars = before.char_indices().rev();
-                let Some(at) =
-                    (*count as usize).checked_sub(1).map_or(Some(here.at), |n| chars.nth(n).map(|(at, _)| at))
-                else {
-                    return Ok(false);
-                };
-                here.at = at;
+                let mut chars = self.text.get(..at).unwrap_or_default().char_indices().rev();
+                (*count as usize).checked_sub(1).map_or(Some(at), |n| chars.nth(n).map(|(at, _)| at))?
             }
-            Instruction::Begin(register) => self.groups.begin(*register, here.at),
+            Instruction::Begin(register) => {
+                self.groups.begin(*register, at);
+                at
+            }
             Instruction::Cut(register) => {
                 self.groups.cut(*register);
+                at
             }
-            Instruction::CutAndReturn(register) => here.at = self.groups.cut(*register),
+            Instruction::CutAndReturn(register) => self.groups.cut(*register),
             Instruction::BeginNot(register, otherwise) => {
-                self.groups.begin(*register, here.at);
-                self.groups.push(Frame::Way { to: *otherwise, at: here.at as u32 })?;
+                self.groups.begin(*register, at);
+                self.push(Frame::Way { to: *otherwise, at: at as u32 })?;
+                at
             }
             Instruction::FailNot(register) => {
                 self.groups.undo(*register);
-                return Ok(false);
+                return None;
             }
             Instruction::Round(register) => {
                 let (_, old) = self.groups.register(*register);
-                self.groups.push(Frame::Round { register: *register, old })?;
-                self.groups.begin(*register, here.at);
+                self.push(Frame::Round { register: *register, old })?;
+                self.groups.begin(*register, at);
+                at
             }
             Instruction::LeaveIfEmpty(register, end) => {
-                if self.groups.register(*register).1 as usize == here.at {
-                    here.pc = *end;
-                    return Ok(true);
-                }
+                let is_empty = self.groups.register(*register).1 as usize == at;
+                return Some(Position::new(if is_empty { *end } else { next }, at));
             }
             Instruction::BackReference(slot) => {
-                let group = self.groups.get(*slot as usize / 2).and_then(|group| self.text.get(group));
-                let rest = self.text.get(here.at..).unwrap_or_default();
-                match group {
-                    Some(group) if rest.starts_with(group) => {
-                        here.at += group.len();
-                        self.burn((group.len() / BYTES_A_STEP) as u32)?;
-                    }
-                    _ => return Ok(false),
+                let group = self.groups.get(*slot as usize / 2).and_then(|group| self.text.get(group))?;
+                if !self.text.get(at..)?.starts_with(group) {
+                    return None;
                 }
+                self.burn((group.len() / BYTES_A_STEP) as u32)?;
+                at + group.len()
             }
-            _ => return Ok(false),
-        }
-        here.pc += 1;
-        Ok(true)
+            _ => return None,
+        };
+        Some(Position::new(next, at))
     }
 
     #[inline(always)]
-    fn split(&mut self, ways: &[Way; 2], here: &mut Position) -> Result<bool, GaveUp> {
+    fn split(&mut self, ways: &[Way; 2], at: usize) -> Option<Position> {
         self.burn(1)?;
         let [better, worse] = ways;
         let bytes = self.text.as_bytes();
-        let can_be_worse = worse.first.fits(bytes, here.at);
-        if better.first.fits(bytes, here.at) {
+        let can_be_worse = worse.first.fits(bytes, at);
+        if better.first.fits(bytes, at) {
             if can_be_worse {
-                self.groups.push(Frame::Way { to: worse.to, at: here.at as u32 })?;
+                self.push(Frame::Way { to: worse.to, at: at as u32 })?;
             }
-            here.pc = better.to;
-            return Ok(true);
+            return Some(Position::new(better.to, at));
         }
-        here.pc = worse.to;
-        Ok(can_be_worse)
+        can_be_worse.then(|| Position::new(worse.to, at))
     }
 
     /// Takes the first of the ways that are wanted and open, and remembers the others.
     #[inline(always)]
-    fn choose(
-        &mut self,
-        choice: &Choice,
-        instruction: Address,
-        wanted: u64,
-        here: &mut Position,
-    ) -> Result<bool, GaveUp> {
-        let open = choice.open(self.text.as_bytes(), here.at) & wanted;
-        let Some(to) = choice.to.get(open.trailing_zeros() as usize) else { return Ok(false) };
+    fn choose(&mut self, choice: &Choice, instruction: Address, wanted: u64, at: usize) -> Option<Position> {
+        let open = choice.open(self.text.as_bytes(), at) & wanted;
+        let to = choice.to.get(open.trailing_zeros() as usize)?;
         let others = open & (open - 1);
         if others != 0 {
-            self.groups.push(Frame::Choice { instruction, at: here.at as u32, next: others.trailing_zeros() as u8 })?;
+            self.push(Frame::Choice { instruction, at: at as u32, next: others.trailing_zeros() as u8 })?;
         }
-        here.pc = *to;
-        Ok(true)
+        Some(Position::new(*to, at))
     }
 
-    /// Goes on with the newest open way; `false` when there is none.
-    fn go_back(&mut self, here: &mut Position) -> Result<bool, GaveUp> {
+    /// Where the newest open way goes on; `None` when there is none.
+    fn go_back(&mut self) -> Option<Position> {
         self.burn(1)?;
         while let Some(frame) = self.groups.pop() {
-            let goes_on = match frame {
-                Frame::Way { to, at } => {
-                    *here = Position { pc: to, at: at as usize };
-                    true
-                }
-                Frame::Choice { instruction, at, next } => {
-                    here.at = at as usize;
-                    match self.code.get(instruction as usize) {
-                        Some(Instruction::Choice(choice)) => {
-                            self.choose(choice, instruction, u64::MAX << next, here)?
-                        }
-                        _ => false,
+            let next = match frame {
+                Frame::Way { to, at } => Some(Position { pc: to, at }),
+                Frame::Choice { instruction, at, next } => match self.code.get(instruction as usize) {
+                    Some(Instruction::Choice(choice)) => {
+                        self.choose(choice, instruction, u64::MAX << next, at as usize)
                     }
-                }
-                Frame::Shorter { instruction, least, at } => {
-                    *here = Position { pc: instruction, at: before(self.text.as_bytes(), at as usize) };
-                    match self.code.get(instruction as usize) {
-                        Some(Instruction::Run(run)) => self.shorter(run, least as usize, here)?,
-                        _ => false,
+                    _ => None,
+                },
+                Frame::Shorter { instruction, least, at } => match self.code.get(instruction as usize) {
+                    Some(Instruction::Run(run)) => {
+                        let end = before(self.text.as_bytes(), at as usize);
+                        self.shorter(run, instruction, least as usize, end)
                     }
-                }
-                Frame::Longer { instruction, start, at } => {
-                    *here = Position { pc: instruction, at: at as usize };
-                    match self.code.get(instruction as usize) {
-                        Some(Instruction::Run(run)) => self.longer(run, start as usize, true, here)?,
-                        _ => false,
-                    }
-                }
+                    _ => None,
+                },
+                Frame::Longer { instruction, start, at } => match self.code.get(instruction as usize) {
+                    Some(Instruction::Run(run)) => self.longer(run, instruction, start as usize, true, at as usize),
+                    _ => None,
+                },
                 Frame::Slot { slot, old } => {
                     self.groups.set_slot(slot as usize, old as usize);
-                    false
+                    None
                 }
                 Frame::Round { register, old } => {
                     self.groups.set_round(register, old);
-                    false
+                    None
                 }
             };
-            if goes_on {
-                return Ok(true);
+            if next.is_some() || self.gave_up {
+                return next;
             }
         }
-        Ok(false)
+        None
     }
 
-    #[inline]
-    pub(super) fn burn(&mut self, steps: u32) -> Result<(), GaveUp> {
+    /// Puts an open way or a change on the stack; `None` when there is no room.
+    #[inline(always)]
+    pub(super) fn push(&mut self, frame: Frame) -> Option<()> {
+        let pushed = self.groups.push(frame);
+        self.gave_up |= pushed.is_none();
+        pushed
+    }
+
+    /// Pays for steps; `None` when the limit is reached.
+    #[inline(always)]
+    pub(super) fn burn(&mut self, steps: u32) -> Option<()> {
         match self.fuel.checked_sub(steps) {
-            Some(fuel) => {
+            Some(fuel) if !self.gave_up => {
                 self.fuel = fuel;
-                Ok(())
+                Some(())
             }
-            None => {
-                self.fuel = FUEL;
-                self.limit.spend(u64::from(FUEL) + u64::from(steps))
-            }
+            _ => self.refuel(steps),
         }
+    }
+
+    #[cold]
+    fn refuel(&mut self, steps: u32) -> Option<()> {
+        self.fuel = FUEL;
+        self.gave_up |= self.limit.spend(u64::from(FUEL) + u64::from(steps)).is_err();
+        (!self.gave_up).then_some(())
     }
 }

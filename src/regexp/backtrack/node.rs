@@ -83,6 +83,23 @@ impl Node {
         }
     }
 
+    /// Adds the numbers of the groups in it. `false` when it repeats what a group took.
+    pub fn groups(&self, found: &mut Vec<usize>) -> bool {
+        match self {
+            Self::Empty | Self::Literal(_) | Self::Class(_) | Self::Assertion(_) | Self::Keep => true,
+            Self::Concat(nodes) | Self::Alternation(nodes) => {
+                nodes.iter().fold(true, |plain, node| node.groups(found) && plain)
+            }
+            Self::Repeat(repeat) => repeat.inside.groups(found),
+            Self::Group(group, inside) => {
+                found.push(*group);
+                inside.groups(found)
+            }
+            Self::Atomic(inside) | Self::Look { inside, .. } => inside.groups(found),
+            Self::BackReference(_) => false,
+        }
+    }
+
     /// How many characters it takes, if that is always the same.
     pub fn width(&self) -> Option<usize> {
         match self {

@@ -29,8 +29,12 @@ pub(super) enum Instruction {
     Split(Box<[Way; 2]>),
     /// Many ways, the best one first.
     Choice(Box<Choice>),
-    /// Notes the place for a group.
+    /// Notes the place for a group whose old place nobody asks for again.
     Save(u32),
+    /// Notes the place for a group; going back restores the old one.
+    SaveInLoop(u32),
+    /// These groups take no part.
+    Forget(Box<[u32]>),
     Assert(Assertion),
     /// The character before must be one of the class, or must not.
     Behind(Box<CharClass>, bool),

@@ -3,34 +3,31 @@
 use super::groups::Frame;
 use super::machine::{Machine, Position};
 use super::node::is_continuation;
-use super::program::{Run, RunKind, Scan};
-use crate::regexp::limit::GaveUp;
+use super::program::{Address, Run, RunKind, Scan};
 
 /// Bytes that are scanned for one step.
 pub(super) const BYTES_A_STEP: usize = 64;
 
 impl Machine<'_> {
     #[inline(always)]
-    pub(super) fn run(&mut self, run: &Run, here: &mut Position) -> Result<bool, GaveUp> {
-        let start = here.at;
+    pub(super) fn run(&mut self, run: &Run, pc: Address, start: usize) -> Option<Position> {
         if run.kind == RunKind::Lazy {
-            let Some(least) = self.least_end(run, start) else { return Ok(false) };
-            here.at = least;
-            return self.longer(run, start, false, here);
+            let least = self.least_end(run, start)?;
+            return self.longer(run, pc, start, false, least);
         }
         let end = run.scan.end(self.text, start, run.most);
-        self.burn(1 + ((end - start) / BYTES_A_STEP) as u32)?;
-        if end - start < run.least as usize {
-            return Ok(false);
+        if end - start >= BYTES_A_STEP {
+            self.burn(((end - start) / BYTES_A_STEP) as u32)?;
         }
-        here.at = end;
+        if end - start < run.least as usize {
+            return None;
+        }
         if run.kind == RunKind::Possessive {
-            here.pc += 1;
-            return Ok(true);
+            return Some(Position::new(pc + 1, end));
         }
         // Characters are counted only where each is one byte; else the least is one or none.
         let least = if run.least == 0 { start } else { self.least_end(run, start).unwrap_or(start) };
-        self.shorter(run, least, here)
+        self.shorter(run, pc, least, end)
     }
 
     /// Where the fewest characters of a run end.
@@ -57,36 +54,34 @@ impl Machine<'_> {
         belongs.then(|| if byte.is_ascii() { 1 } else { 1 + more() })
     }
 
-    /// Ends a greedy run at the last place, not behind `here`, where the rest can start.
-    #[inline]
-    pub(super) fn shorter(&mut self, run: &Run, least: usize, here: &mut Position) -> Result<bool, GaveUp> {
-        let Some(at) = last_stop(self.text.as_bytes(), run, least, here.at) else { return Ok(false) };
-        self.burn(((here.at - at) / BYTES_A_STEP) as u32)?;
-        here.at = at;
-        if at > least {
-            self.groups.push(Frame::Shorter { instruction: here.pc, least: least as u32, at: at as u32 })?;
+    /// Ends a greedy run at the last place, not behind `end`, where the rest can start.
+    #[inline(always)]
+    pub(super) fn shorter(&mut self, run: &Run, pc: Address, least: usize, end: usize) -> Option<Position> {
+        let at = last_stop(self.text.as_bytes(), run, least, end)?;
+        if end - at >= BYTES_A_STEP {
+            self.burn(((end - at) / BYTES_A_STEP) as u32)?;
         }
-        here.pc += 1;
-        Ok(true)
+        if at > least {
+            self.push(Frame::Shorter { instruction: pc, least: least as u32, at: at as u32 })?;
+        }
+        Some(Position::new(pc + 1, at))
     }
 
-    /// Ends a lazy run at the first place from `here` on where the rest can start; behind the next character at the
+    /// Ends a lazy run at the first place from `from` on where the rest can start; behind the next character at the
     /// earliest when one more is to be taken.
     #[inline]
     pub(super) fn longer(
         &mut self,
         run: &Run,
+        pc: Address,
         start: usize,
         one_more: bool,
-        here: &mut Position,
-    ) -> Result<bool, GaveUp> {
-        let from = here.at;
-        let Some(at) = self.next_stop(run, start, one_more, from) else { return Ok(false) };
+        from: usize,
+    ) -> Option<Position> {
+        let at = self.next_stop(run, start, one_more, from)?;
         self.burn(1 + ((at - from) / BYTES_A_STEP) as u32)?;
-        here.at = at;
-        self.groups.push(Frame::Longer { instruction: here.pc, start: start as u32, at: at as u32 })?;
-        here.pc += 1;
-        Ok(true)
+        self.push(Frame::Longer { instruction: pc, start: start as u32, at: at as u32 })?;
+        Some(Position::new(pc + 1, at))
     }
 
     fn next_stop(&self, run: &Run, start: usize, one_more: bool, from: usize) -> Option<usize> {
