@@ -3,9 +3,9 @@
 //! Almost every map of a log event has a handful of keys, and comparing those one after the other beats hashing
 //! them. A map that outgrows [`SCAN_LIMIT`] switches to a hash index, so that a hostile document with a hundred
 //! thousand keys costs linear and not quadratic time. A map that many events have in common (the host of an input)
-//! can be shared; it becomes an event's own when that event changes it.
+//! can be shared, and is written as JSON only once then; it becomes an event's own when that event changes it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 
@@ -23,7 +23,22 @@ pub struct Map(Repr);
 enum Repr {
     Scanned(Vec<(Text, Value)>),
     Indexed(Box<IndexMap<Text, Value>>),
-    Shared(Arc<Map>),
+    Shared(Arc<Shared>),
+}
+
+/// A map that many events have in common, and its text as JSON once that was asked for.
+#[derive(Clone)]
+struct Shared {
+    map: Map,
+    json: OnceLock<Option<Box<[u8]>>>,
+}
+
+impl Shared {
+    fn to_change(shared: &mut Arc<Self>) -> &mut Map {
+        let shared = Arc::make_mut(shared);
+        shared.json = OnceLock::new();
+        &mut shared.map
+    }
 }
 
 impl Map {
@@ -54,17 +69,27 @@ impl Map {
     /// This map, in a form that costs nothing to clone until a clone is changed.
     #[must_use]
     pub fn shared(self) -> Self {
-        Self(Repr::Shared(Arc::new(self)))
+        Self(Repr::Shared(Arc::new(Shared { map: self, json: OnceLock::new() })))
     }
 
     /// Makes a shared map its own, to change it.
     #[inline]
     fn own(&mut self) -> &mut Repr {
-        if let Repr::Shared(map) = &self.0 {
-            let own = Self::clone(map);
+        if let Repr::Shared(shared) = &self.0 {
+            let own = shared.map.clone();
             *self = own;
         }
         &mut self.0
+    }
+
+    /// What `write` makes of a shared map, which is asked only once; `None` for a map of its own, or when `write` gives
+    /// nothing.
+    #[inline]
+    pub(super) fn shared_json(&self, write: impl FnOnce(&Self) -> Option<Box<[u8]>>) -> Option<&[u8]> {
+        match &self.0 {
+            Repr::Shared(shared) => shared.json.get_or_init(|| write(&shared.map)).as_deref(),
+            _ => None,
+        }
     }
 
     /// Number of fields.
@@ -72,7 +97,7 @@ impl Map {
         match &self.0 {
             Repr::Scanned(list) => list.len(),
             Repr::Indexed(map) => map.len(),
-            Repr::Shared(map) => map.len(),
+            Repr::Shared(shared) => shared.map.len(),
         }
     }
 
@@ -86,7 +111,7 @@ impl Map {
         match &self.0 {
             Repr::Scanned(list) => list.get(find(list, key)?).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
-            Repr::Shared(map) => map.get(key),
+            Repr::Shared(shared) => shared.map.get(key),
         }
     }
 
@@ -96,7 +121,7 @@ impl Map {
         match &self.0 {
             Repr::Scanned(list) => list.get(position(list, key)?).map(|(_, v)| v),
             Repr::Indexed(map) => map.get(key),
-            Repr::Shared(map) => map.get_text(key),
+            Repr::Shared(shared) => shared.map.get_text(key),
         }
     }
 
@@ -168,7 +193,7 @@ impl Map {
         match &mut self.0 {
             Repr::Scanned(list) => &mut list[index].1,
             Repr::Indexed(map) => &mut map[index],
-            Repr::Shared(map) => Arc::make_mut(map).value_at(index),
+            Repr::Shared(shared) => Shared::to_change(shared).value_at(index),
         }
     }
 
@@ -184,7 +209,7 @@ impl Map {
                 None => &mut push_with(list, || (key.clone(), default())).1,
             },
             Repr::Indexed(map) => map.entry(key.clone()).or_insert_with(default),
-            Repr::Shared(map) => Arc::make_mut(map).slot(key),
+            Repr::Shared(shared) => Shared::to_change(shared).slot(key),
         }
     }
 
@@ -198,7 +223,7 @@ impl Map {
         match &mut self.0 {
             Repr::Scanned(list) => &mut push_with(list, || (key, value())).1,
             Repr::Indexed(map) => map.entry(key).or_insert_with(value),
-            Repr::Shared(map) => Arc::make_mut(map).get_or_insert_with(&key, value),
+            Repr::Shared(shared) => Shared::to_change(shared).get_or_insert_with(&key, value),
         }
     }
 
@@ -262,7 +287,7 @@ impl Map {
         match &self.0 {
             Repr::Scanned(list) => Iter { list: Some(list.iter()), map: None },
             Repr::Indexed(map) => Iter { list: None, map: Some(map.iter()) },
-            Repr::Shared(map) => map.fields(),
+            Repr::Shared(shared) => shared.map.fields(),
         }
     }
 
@@ -384,6 +409,12 @@ impl IntoIterator for Map {
 mod tests {
     use super::*;
 
+    fn written(map: &Map) -> String {
+        let mut out = Vec::new();
+        crate::event::json::write_map(map, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn a_shared_map_becomes_a_list_of_its_own_when_it_changes() {
         let shared: Map = [("a", Value::Integer(1)), ("b", Value::Integer(2))].into_iter().collect();
@@ -392,7 +423,9 @@ mod tests {
         assert_eq!([entered.enter(Text::from("b")), entered.enter(Text::from("c"))], [1, 2]);
         inserted.insert("c", Value::Null);
         *filled.slot(&Text::from("c")) = Value::Null;
+        assert_eq!(written(&shared), r#"{"a":1,"b":2}"#);
         for own in [&entered, &inserted, &filled] {
+            assert_eq!(written(own), r#"{"a":1,"b":2,"c":null}"#);
             assert!(matches!(own.0, Repr::Scanned(_)));
             assert_eq!(own.keys().map(Text::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
         }

@@ -1,5 +1,7 @@
 //! Values as compact JSON: Java's number forms, timestamps and non-finite doubles as text.
 
+use std::cell::Cell;
+
 use super::scan::{plain_prefix, special_bytes};
 use crate::event::in_place::append_short;
 use crate::event::{Decimal, Map, Text, Value, text_form};
@@ -16,6 +18,9 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
 
 /// As [`write_map`], with decimals in a form of their own.
 pub fn write_map_with(map: &Map, out: &mut Vec<u8>, decimal: impl Fn(&Decimal, &mut Vec<u8>) + Copy) {
+    if let Some(json) = map.shared_json(written_once) {
+        return out.extend_from_slice(json);
+    }
     let mut before = b'{';
     for (key, value) in map.iter() {
         write_key(before, key, out);
@@ -26,6 +31,14 @@ pub fn write_map_with(map: &Map, out: &mut Vec<u8>, decimal: impl Fn(&Decimal, &
         out.push(before);
     }
     out.push(b'}');
+}
+
+/// The text of a map that many events share; none when it has decimals, which not all write in the same form.
+#[cold]
+fn written_once(map: &Map) -> Option<Box<[u8]>> {
+    let (mut out, has_decimals) = (Vec::new(), Cell::new(false));
+    write_map_with(map, &mut out, |_, _| has_decimals.set(true));
+    (!has_decimals.get()).then(|| out.into_boxed_slice())
 }
 
 /// As [`write_value`], with decimals in a form of their own.

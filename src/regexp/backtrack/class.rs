@@ -123,6 +123,16 @@ impl CharClass {
         let c = text.get(at..)?.chars().next()?;
         self.contains(c).then(|| c.len_utf8())
     }
+
+    /// Whether a character of the class ends at a place of the text.
+    #[inline]
+    pub fn is_before(&self, text: &str, at: usize) -> bool {
+        match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
+            None => false,
+            Some(byte) if byte.is_ascii() => self.ascii.contains(*byte),
+            Some(_) => text.get(..at).and_then(|before| before.chars().next_back()).is_some_and(|c| self.contains(c)),
+        }
+    }
 }
 
 fn first_byte(c: char) -> u8 {

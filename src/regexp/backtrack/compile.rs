@@ -390,9 +390,7 @@ impl Compiler {
         let register = self.register()?;
         let begin = self.push(Instruction::Begin(register))?;
         let rest = Rest { follow: ByteSet::ALL, is_cut: true };
-        self.in_loop(|compiler| {
-            if ahead { compiler.node(inside, &rest) } else { compiler.behind(inside, &rest) }
-        })?;
+        self.in_loop(|compiler| if ahead { compiler.node(inside, &rest) } else { compiler.behind(inside, &rest) })?;
         if negative {
             self.push(Instruction::FailNot(register))?;
             let end = self.here()?;
