@@ -74,6 +74,38 @@ fn lines_as_json() {
 }
 
 #[test]
+fn a_pattern_is_made_for_lines_and_matches_all_of_them() {
+    let lines = "192.0.2.7 GET /a took 12ms\n2001:db8::7 POST /b/c took 7ms\n";
+    let place = Place::new().file("lines.txt", lines);
+    let said = grok(&place, "--suggest", "lines.txt", "");
+    assert_eq!(said.out, "%{IP:ip} %{WORD:word} /%{NOTSPACE:value} took %{NUMBER:number}ms\n", "{}", said.err);
+    let tried = grok(&place, said.out.trim_end(), "lines.txt", "");
+    assert!(tried.code == 0 && tried.out.ends_with("2 lines: 2 matched, 0 did not\n"), "{}", tried.out);
+    let said = grok(&place, "--suggest", "", "a b\n-\n");
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    grok(&place, "--suggest", "", "\n").fails_with(2, &["no lines"]);
+}
+
+#[test]
+fn patterns_and_settings_of_a_filter_are_taken_from_its_configuration() {
+    let config = r#"filter {
+        grok { id => "access" pattern_definitions => { "ID" => "[a-f]+" } match => { "message" => ["^%{INT:n}$", "%{ID:id}!"] } }
+        if [x] { grok { match => { "message" => "%{WORD:w}" } } }
+    }"#;
+    let place =
+        Place::new().file("a.conf", config).file("b.conf", "filter { grok { match => { message => \"%{INT:n}\" } } }");
+    let said = grok(&place, "--from", "a.conf --id access", "7\nface!\n");
+    assert_eq!(
+        said.out,
+        "1  matched  pattern 1  n=\"7\"\n2  matched  pattern 2  id=\"face\"\n2 lines: 2 matched, 0 did not\n"
+    );
+    assert!(grok(&place, "--from", "b.conf", "7\n").out.starts_with("1  matched  n=\"7\"\n"));
+    grok(&place, "--from", "a.conf", "").fails_with(2, &["several grok filters", "`access`", "a.conf:3"]);
+    grok(&place, "--from", "a.conf --id acess", "").fails_with(2, &["`acess`", "`access`"]);
+    grok(&place, "--from", "none.conf", "").fails_with(2, &["none.conf"]);
+}
+
+#[test]
 fn mistakes_end_with_two() {
     let place = Place::new();
     grok(&place, "%{COMBINEDAPACHELGO}", "", "")

@@ -40,7 +40,7 @@ impl Filtering<'_> {
     /// Runs a batch through all filters and returns what comes out, in order. With `ordered`, each event passes the
     /// whole section before the next one starts.
     pub fn run(&self, events: Vec<Event>, flush: Option<Flush>, ordered: bool) -> Vec<Event> {
-        if !ordered {
+        if !ordered || !self.can_tell_order() {
             return self.run_together(events, flush);
         }
         let mut out = Vec::with_capacity(events.len());
@@ -51,6 +51,12 @@ impl Filtering<'_> {
             out.append(&mut self.run_together(Vec::new(), flush));
         }
         out
+    }
+
+    /// Whether it makes a difference that an event has passed all filters before the next one starts. Events keep their
+    /// order in any case, so that takes two filters that both remember something.
+    fn can_tell_order(&self) -> bool {
+        self.plan.filters.iter().filter(|slot| slot.filter.remembers()).nth(1).is_some()
     }
 
     fn run_together(&self, mut arena: Vec<Event>, flush: Option<Flush>) -> Vec<Event> {

@@ -1,5 +1,6 @@
 //! `spillway grok`: tries a pattern on lines.
 
+mod from;
 mod report;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,6 +10,7 @@ use super::{FAILED, OK, USAGE, print, say};
 use crate::config::{did_you_mean, nearest};
 use crate::plugins::Ecs;
 use crate::plugins::filters::grok::library::Library;
+use crate::plugins::filters::grok::suggest::suggest;
 use crate::plugins::filters::grok::trial::{Trial, Tried};
 use report::Report;
 
@@ -17,14 +19,19 @@ Tries a grok pattern on lines: what is captured, or how far a line matches.
 
 usage: spillway grok PATTERN [FILE] [FLAGS]
        spillway grok --pattern PATTERN --pattern PATTERN … [FILE] [FLAGS]
+       spillway grok --from CONF [--id ID] [FILE] [FLAGS]
+       spillway grok --suggest [FILE] [FLAGS]
 
 Without FILE, lines come from standard input. Of several patterns the first
 that matches wins, as in the filter.
 
   --pattern PATTERN     one of several patterns
+  --from CONF           the patterns and settings of a grok filter in CONF
+  --id ID               which one, if it has several
   --patterns-dir PATH   directory, file or glob with more patterns
   --define NAME=REGEXP  defines a pattern
   --ecs WORD            which patterns are known: v8, v1, disabled [v8]
+  --suggest             print a pattern that matches each of the lines
   --failed              show only lines that do not match
   --time                show the time that each line took
   --json                one JSON object for each line
@@ -39,9 +46,12 @@ Example
 /// Flags, and whether a value follows.
 const FLAGS: &[(&str, bool)] = &[
     ("--pattern", true),
+    ("--from", true),
+    ("--id", true),
     ("--patterns-dir", true),
     ("--define", true),
     ("--ecs", true),
+    ("--suggest", false),
     ("--failed", false),
     ("--time", false),
     ("--json", false),
@@ -49,17 +59,20 @@ const FLAGS: &[(&str, bool)] = &[
     ("--help", false),
 ];
 
-/// Flags that are planned.
-const LATER: &[&str] = &["--from", "--id", "--suggest"];
+/// Bytes of lines that a pattern is made for.
+const MOST_SUGGESTED: usize = 64 << 20;
 
 /// What is asked for.
 #[derive(Debug, Default)]
 struct Request {
     patterns: Vec<String>,
+    from: Option<String>,
+    id: Option<String>,
     file: Option<String>,
     directories: Vec<String>,
     definitions: Vec<(String, String)>,
     legacy: bool,
+    suggest: bool,
     failed_only: bool,
     time: bool,
     json: bool,
@@ -75,7 +88,11 @@ struct Tally {
 
 /// Runs the subcommand with what follows its name.
 pub(super) fn run(arguments: &[String]) -> u8 {
-    let outcome = parse(arguments).and_then(|request| if request.help { Ok(print(HELP)) } else { try_all(&request) });
+    let outcome = parse(arguments).and_then(|request| match &request {
+        Request { help: true, .. } => Ok(print(HELP)),
+        Request { suggest: true, .. } => propose(&request),
+        request => try_all(request),
+    });
     outcome.unwrap_or_else(|message| {
         say(&format!("ERROR: {message}\nSee: spillway grok --help\n"));
         USAGE
@@ -109,7 +126,14 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
         request.set(flag, value)?;
     }
     let mut words = words.into_iter();
-    if request.patterns.is_empty() && !request.help {
+    let has_source = request.suggest || request.from.is_some();
+    if has_source && !request.patterns.is_empty() || request.suggest && request.from.is_some() {
+        return Err("a pattern, --from and --suggest exclude each other".to_owned());
+    }
+    if request.id.is_some() && request.from.is_none() {
+        return Err("--id goes with --from".to_owned());
+    }
+    if request.patterns.is_empty() && !request.help && !has_source {
         request.patterns.push(words.next().ok_or("no pattern given")?);
     }
     request.file = words.next().filter(|file| file != "-");
@@ -120,9 +144,6 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
 }
 
 fn unknown(flag: &str) -> String {
-    if LATER.contains(&flag) {
-        return format!("spillway grok: {flag} is not in this version yet");
-    }
     let near = nearest(flag, FLAGS.iter().map(|(name, _)| *name));
     let hint = did_you_mean(&near).map(|question| format!("; {question}")).unwrap_or_default();
     format!("Unrecognised option '{flag}'{hint}")
@@ -132,6 +153,8 @@ impl Request {
     fn set(&mut self, flag: &str, value: &str) -> Result<(), String> {
         match flag {
             "--pattern" => self.patterns.push(value.to_owned()),
+            "--from" => self.from = Some(value.to_owned()),
+            "--id" => self.id = Some(value.to_owned()),
             "--patterns-dir" => self.directories.push(value.to_owned()),
             "--define" => {
                 let (name, pattern) = value.split_once('=').ok_or("--define: write --define NAME=REGEXP")?;
@@ -144,6 +167,7 @@ impl Request {
                     other => return Err(format!("--ecs `{other}`: expected v8, v1 or disabled")),
                 }
             }
+            "--suggest" => self.suggest = true,
             "--failed" => self.failed_only = true,
             "--time" => self.time = true,
             "--json" => self.json = true,
@@ -152,8 +176,12 @@ impl Request {
         Ok(())
     }
 
-    fn library(&self) -> Result<Library, String> {
-        let mut library = Library::bundled(if self.legacy { Ecs::Disabled } else { Ecs::V8 });
+    fn ecs(&self) -> Ecs {
+        if self.legacy { Ecs::Disabled } else { Ecs::V8 }
+    }
+
+    /// Adds the patterns of the flags.
+    fn extend(&self, mut library: Library) -> Result<Library, String> {
         for path in &self.directories {
             library.read_path(path, "*").map_err(|error| error.to_string())?;
         }
@@ -162,26 +190,68 @@ impl Request {
     }
 
     fn trials(&self) -> Result<Vec<Trial>, String> {
-        let library = self.library()?;
+        let (patterns, library) = match &self.from {
+            Some(path) => from::patterns(path, self.id.as_deref(), self.ecs())?,
+            None => (self.patterns.clone(), Library::bundled(self.ecs())),
+        };
+        let library = self.extend(library)?;
         let trial = |pattern: &String| {
             Trial::new(pattern, library.clone()).map_err(|error| {
                 let help = error.help(&library).map(|help| format!("; {help}")).unwrap_or_default();
                 format!("{error}{help}")
             })
         };
-        self.patterns.iter().map(trial).collect()
+        patterns.iter().map(trial).collect()
     }
 }
 
-fn try_all(request: &Request) -> Result<u8, String> {
-    let mut trials = request.trials()?;
-    let mut lines: Box<dyn BufRead> = match &request.file {
+/// The lines of the file, or of standard input.
+fn open(request: &Request) -> Result<Box<dyn BufRead>, String> {
+    Ok(match &request.file {
         Some(path) => {
             let file = std::fs::File::open(path).map_err(|error| format!("cannot read {path}: {error}"))?;
             Box::new(BufReader::new(file))
         }
         None => Box::new(BufReader::new(std::io::stdin())),
-    };
+    })
+}
+
+/// Prints a pattern for the lines.
+fn propose(request: &Request) -> Result<u8, String> {
+    let mut source = open(request)?;
+    let (mut lines, mut line, mut size) = (Vec::new(), Vec::new(), 0);
+    while read_line(&mut source, &mut line).map_err(|error| format!("cannot read the lines: {error}"))? > 0 {
+        size += line.len();
+        if size > MOST_SUGGESTED {
+            return Err(format!("--suggest takes at most {} MiB of lines", MOST_SUGGESTED >> 20));
+        }
+        let text = without_end(&String::from_utf8_lossy(&line)).to_owned();
+        if !text.is_empty() {
+            lines.push(text);
+        }
+        line.clear();
+    }
+    if lines.is_empty() {
+        return Err("there are no lines to make a pattern for".to_owned());
+    }
+    Ok(match suggest(&lines, &request.extend(Library::bundled(request.ecs()))?) {
+        Some(pattern) => print(&format!("{pattern}\n")),
+        None => {
+            say("The lines have nothing in common that a pattern could tell.\n");
+            FAILED
+        }
+    })
+}
+
+/// A line without what ends it.
+fn without_end(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
+}
+
+fn try_all(request: &Request) -> Result<u8, String> {
+    let mut trials = request.trials()?;
+    let mut lines = open(request)?;
     let mut out = std::io::stdout().lock();
     let mut tally = Tally::default();
     let mut line = Vec::new();
@@ -192,8 +262,7 @@ fn try_all(request: &Request) -> Result<u8, String> {
             break;
         }
         let text = String::from_utf8_lossy(&line);
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
+        let text = without_end(&text);
         let start = Instant::now();
         let (pattern, tried) = try_line(&mut trials, text);
         let micros = request.time.then(|| start.elapsed().as_micros());
@@ -266,7 +335,8 @@ mod tests {
             (&["a", "b", "c"][..], "quotes"),
             (&[], "no pattern"),
             (&["a", "--jsn"], "--json"),
-            (&["a", "--suggest"], "not in this version"),
+            (&["--pattern", "a", "--suggest"], "exclude each other"),
+            (&["a", "--id", "g"], "--from"),
             (&["a", "--define", "x"], "NAME=REGEXP"),
             (&["a", "--ecs", "v9"], "v8, v1 or disabled"),
         ] {

@@ -325,7 +325,7 @@ pub(super) fn each_text(literal: &Literal, visit: &mut impl FnMut(&str, Span)) {
 }
 
 /// Every plugin of a list of steps, at every depth.
-pub(super) fn plugins<'n>(nodes: &'n [Node], visit: &mut impl FnMut(&'n PluginBlock)) {
+pub(crate) fn plugins<'n>(nodes: &'n [Node], visit: &mut impl FnMut(&'n PluginBlock)) {
     for node in nodes {
         match node {
             Node::Plugin(plugin) => visit(plugin),

@@ -17,6 +17,7 @@ mod secrets;
 mod types;
 
 pub use allow::apply as apply_allowed;
+pub(crate) use flow::plugins;
 
 use super::ast::Config;
 use super::diagnostic::Diagnostics;

@@ -62,45 +62,57 @@ impl<'m> Machine<'m> {
         self.groups.set_slot(0, start);
         let (code, text) = (self.code, self.text);
         let bytes = text.as_bytes();
-        let mut here = Position::new(0, start);
+        let (mut pc, mut at) = (0, start);
         loop {
-            let (pc, at) = (here.pc, here.at as usize);
-            // The next instruction, behind so many bytes.
-            let behind = |length| Position::new(pc + 1, at + length);
             let Some(instruction) = code.get(pc as usize) else { return Ok(false) };
-            let next = match instruction {
-                Instruction::Byte(byte) => bytes.get(at).is_some_and(|b| b == byte).then(|| behind(1)),
-                Instruction::OneOf(set) => bytes.get(at).is_some_and(|b| set.contains(*b)).then(|| behind(1)),
+            // How much an instruction takes that the next one follows; `None` when this way ends.
+            let taken = match instruction {
+                Instruction::Byte(byte) => bytes.get(at).is_some_and(|b| b == byte).then_some(1),
+                Instruction::OneOf(set) => bytes.get(at).is_some_and(|b| set.contains(*b)).then_some(1),
                 Instruction::Literal(literal) => {
-                    bytes.get(at..).is_some_and(|rest| rest.starts_with(literal)).then(|| behind(literal.len()))
+                    bytes.get(at..).is_some_and(|rest| rest.starts_with(literal)).then_some(literal.len())
                 }
                 Instruction::Sequence(sets) => {
+                    let found = bytes.get(at..at + sets.len());
                     let fits = |found: &[u8]| found.iter().zip(sets).all(|(byte, set)| set.contains(*byte));
-                    bytes.get(at..at + sets.len()).is_some_and(fits).then(|| behind(sets.len()))
+                    found.is_some_and(fits).then_some(sets.len())
                 }
-                Instruction::Run(run) => self.run(run, pc, at),
-                Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
-                Instruction::Split(ways) => self.split(ways, at),
-                Instruction::Jump(to) => Some(Position::new(*to, at)),
                 Instruction::Save(slot) => {
                     self.groups.set_slot(*slot as usize, at);
-                    Some(behind(0))
+                    Some(0)
                 }
-                Instruction::Assert(assertion) => assertion.holds(text, at, self.search_start).then(|| behind(0)),
-                Instruction::Behind(class, negative) => (class.is_before(text, at) != *negative).then(|| behind(0)),
-                Instruction::Ahead(class, negative) => {
-                    (class.length_at(text, at).is_some() != *negative).then(|| behind(0))
+                Instruction::Assert(assertion) => assertion.holds(text, at, self.search_start).then_some(0),
+                Instruction::Behind(class, negative) => (class.is_before(text, at) != *negative).then_some(0),
+                Instruction::Ahead(class, negative) => (class.length_at(text, at).is_some() != *negative).then_some(0),
+                Instruction::Jump(to) => {
+                    pc = *to;
+                    continue;
                 }
                 Instruction::Match => {
                     self.groups.set_slot(1, at);
                     return Ok(true);
                 }
-                _ => self.rare(instruction, pc, at),
+                instruction => {
+                    let next = match instruction {
+                        Instruction::Run(run) => self.run(run, pc, at),
+                        Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
+                        Instruction::Split(ways) => self.split(ways, at),
+                        _ => self.rare(instruction, pc, at),
+                    };
+                    if let Some(next) = next {
+                        (pc, at) = (next.pc, next.at as usize);
+                        continue;
+                    }
+                    None
+                }
             };
-            match next.or_else(|| self.go_back()) {
-                Some(next) => here = next,
-                None if self.gave_up => return Err(GaveUp),
-                None => return Ok(false),
+            if let Some(length) = taken {
+                pc += 1;
+                at += length;
+            } else if let Some(next) = self.go_back() {
+                (pc, at) = (next.pc, next.at as usize);
+            } else {
+                return if self.gave_up { Err(GaveUp) } else { Ok(false) };
             }
         }
     }

@@ -62,6 +62,14 @@ pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
     })
 }
 
+/// The patterns of a block, in the order in which they are tried, and those that they may refer to; for people who try
+/// them.
+pub fn tried(options: &mut Options<'_>) -> (Vec<String>, Library) {
+    let mut matches = options.hash("match").default(Vec::new());
+    convert::walk_order(&mut matches, |(field, _)| field);
+    (matches.iter().flat_map(|(_, value)| texts(value)).collect(), library(options))
+}
+
 /// The bundled patterns and those of the options.
 fn library(options: &mut Options<'_>) -> Library {
     let mut library = Library::bundled(Ecs::read(options));

@@ -4,7 +4,7 @@
 //! [`pattern`] keeps it compiled together with [`capture`], the way from groups to fields, and their [`layout`]. Captured text shares the
 //! memory of the text it was found in.
 
-mod build;
+pub mod build;
 mod capture;
 pub mod expand;
 mod layout;
@@ -12,6 +12,7 @@ pub mod library;
 mod number;
 pub mod pattern;
 pub mod pieces;
+pub mod suggest;
 pub mod trial;
 
 use std::sync::Arc;
