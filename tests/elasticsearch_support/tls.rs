@@ -1,6 +1,6 @@
 //! TLS for the scripted server, with certificates made by `certificates/make.sh`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -39,4 +39,27 @@ pub fn localhost(asks_for_client: bool) -> Arc<ServerConfig> {
     let chain = vec![certificate("server.crt"), certificate("authority.crt")];
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     Arc::new(builder.with_single_cert(chain, key).unwrap())
+}
+
+/// Writes a PKCS#12 file with the authority, whose password is `secret`; gives its path.
+pub fn truststore(folder: &Path) -> String {
+    let authority = p12_keystore::Certificate::from_der(&certificate("authority.crt")).unwrap();
+    write_store(folder, "trust", p12_keystore::KeyStoreEntry::Certificate(authority))
+}
+
+/// The same with the client's certificate and its key.
+pub fn keystore(folder: &Path) -> String {
+    let own = p12_keystore::Certificate::from_der(&certificate("client.crt")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(file("client.key")).unwrap();
+    let key = p12_keystore::PrivateKey::from_der(key.secret_der()).unwrap();
+    let chain = p12_keystore::PrivateKeyChain::new("1", key, [own]);
+    write_store(folder, "own", p12_keystore::KeyStoreEntry::PrivateKeyChain(chain))
+}
+
+fn write_store(folder: &Path, name: &str, entry: p12_keystore::KeyStoreEntry) -> String {
+    let mut store = p12_keystore::KeyStore::new();
+    store.add_entry(name, entry);
+    let path = folder.join(format!("{name}.p12"));
+    std::fs::write(&path, store.writer("secret").write().unwrap()).unwrap();
+    path.display().to_string()
 }
