@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::action::{ActionOption, Kind};
 use super::super::actions::Parts;
+use super::super::flavor::Flavor;
 use super::super::json_text::{JsonText, quoted};
 use super::super::target::Target;
 use super::super::update::{Script, Update};
@@ -43,7 +44,7 @@ pub(super) fn index(options: &mut Options<'_>) -> Index {
 }
 
 /// Reads the others.
-pub(super) fn read(options: &mut Options<'_>) -> Documents {
+pub(super) fn read(options: &mut Options<'_>, flavor: Flavor) -> Documents {
     let action = options
         .template("action")
         .doc("What to do with the event: index, create, update or delete. Index unless given, create in a data stream.")
@@ -62,11 +63,15 @@ pub(super) fn read(options: &mut Options<'_>) -> Documents {
         .word("version_type", &["internal", "external", "external_gt", "external_gte", "force"])
         .doc("How the server compares versions.")
         .optional();
-    let document_type = options
-        .template("document_type")
-        .doc("`_type`, for servers of version 7.")
-        .deprecated("remove it: document types are gone")
-        .optional();
+    let document_type = if flavor.is_elastic() {
+        options
+            .template("document_type")
+            .doc("`_type`, for servers of version 7.")
+            .deprecated("remove it: document types are gone")
+            .optional()
+    } else {
+        None
+    };
     let update = update(options);
     if join_field.is_some() && parent.is_none() {
         options.warn("join_field", "no-effect", "`join_field` has no effect without `parent`");

@@ -63,7 +63,7 @@ pub(super) fn elasticsearch(options: &mut Options<'_>) -> Option<Settings> {
     let servers = servers::elasticsearch(options);
     let http = connections::elasticsearch(options, servers.as_ref().is_some_and(|servers| servers.secure));
     let ecs = Ecs::read(options);
-    let documents = documents::read(options);
+    let documents = documents::read(options, flavor);
     let manage = options
         .boolean("manage_template")
         .doc("Whether an index template is installed; true unless events go to a data stream.")

@@ -26,7 +26,7 @@ pub(in super::super) fn read(options: &mut Options<'_>) -> Option<Settings> {
     let http = connections::common(options, flavor);
     let tls = tls(options, servers.as_ref().is_some_and(|servers| servers.secure));
     let ecs = Ecs::read(options);
-    let documents = documents::read(options);
+    let documents = documents::read(options, flavor);
     let index = documents::index(options);
     let manage = options.boolean("manage_template").doc("Whether an index template is installed.").default(true);
     let template = management::template(options, ecs, manage, management::opensearch_api);
