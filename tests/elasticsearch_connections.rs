@@ -66,7 +66,9 @@ fn every_path_has_the_prefix_once() {
         assert!(output.dead(&[json!({ "n": 1 })]).is_empty());
         assert!(eventually(Duration::from_secs(10), || paths(&server).contains(&"GET /es/_nodes/http".to_owned())));
         let seen = paths(&server);
-        for path in ["HEAD /es/", "GET /es/", "GET /es/_license", "PUT /es/_index_template/ecs-logstash", "POST /es/_bulk"] {
+        for path in
+            ["HEAD /es/", "GET /es/", "GET /es/_license", "PUT /es/_index_template/ecs-logstash", "POST /es/_bulk"]
+        {
             assert!(seen.contains(&path.to_owned()), "{path} {seen:?}");
         }
         assert!(seen.iter().all(|path| path.contains(" /es/") && !path.contains("/es/es")), "{seen:?}");
@@ -156,7 +158,8 @@ fn requests_are_packed_as_the_level_says() {
     let server = elasticsearch(bulk::accepted);
     let mut sizes = Vec::new();
     for level in [0, 1, 9] {
-        let output = Direct::start(&format!("{QUICK} hosts => \"{}\" compression_level => {level}", server.url()), true);
+        let output =
+            Direct::start(&format!("{QUICK} hosts => \"{}\" compression_level => {level}", server.url()), true);
         let text: String = (0..2000).map(|n| format!("line {} of {} ", n * 7919 % 1000, n % 13)).collect();
         assert!(output.dead(&[json!({ "text": text })]).is_empty());
         let request = server.bulks().pop().unwrap();

@@ -4,7 +4,7 @@ mod elasticsearch_support;
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -45,7 +45,11 @@ const FAULTS: &[Fault] = &[
     ("is in maintenance", |_| Reply::status(503)),
     ("takes no request that large", |_| Reply::status(413)),
     ("wants a login", |_| Reply::status(401)),
-    ("sends us elsewhere", |_| Reply::Http { status: 302, headers: vec![("location".into(), "/".into())], body: vec![] }),
+    ("sends us elsewhere", |_| Reply::Http {
+        status: 302,
+        headers: vec![("location".into(), "/".into())],
+        body: vec![],
+    }),
 ];
 
 fn page(text: &str) -> Reply {
@@ -58,10 +62,14 @@ fn packed(body: Vec<u8>) -> Reply {
 
 /// 300 MiB of nothing in a few hundred kilobytes.
 fn bomb() -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let piece = vec![b' '; 1024 * 1024];
-    (0..300).for_each(|_| encoder.write_all(&piece).unwrap());
-    encoder.finish().unwrap()
+    static BOMB: OnceLock<Vec<u8>> = OnceLock::new();
+    let made = || {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let piece = vec![b' '; 1024 * 1024];
+        (0..300).for_each(|_| encoder.write_all(&piece).unwrap());
+        encoder.finish().unwrap()
+    };
+    BOMB.get_or_init(made).clone()
 }
 
 /// So many items, the first of them refused.

@@ -43,7 +43,9 @@ fn default_templates_are_taken_and_give_fields_their_types() {
     on_each_server(|node, plugin, start| {
         let indexes = ["logstash-2026.03.01", "ecs-logstash-2026.03.01"];
         let ecs_too = is_opensearch(node);
-        for (index, more) in indexes.into_iter().zip(["ecs_compatibility => disabled", ""]).take(1 + usize::from(ecs_too)) {
+        for (index, more) in
+            indexes.into_iter().zip(["ecs_compatibility => disabled", ""]).take(1 + usize::from(ecs_too))
+        {
             let name = index.trim_end_matches("-2026.03.01");
             node.delete(index);
             for api in ["_template", "_index_template"] {
@@ -84,7 +86,10 @@ fn a_template_that_the_server_refuses_ends_the_pipeline() {
         node.delete("refused");
         let output = start(&options(node, &more), true);
         let written = output.write(&[json!({ "n": 1 })]);
-        assert_eq!((written.is_err(), output.stop.is_cancelled()), (plugin == "elasticsearch", plugin == "elasticsearch"));
+        assert_eq!(
+            (written.is_err(), output.stop.is_cancelled()),
+            (plugin == "elasticsearch", plugin == "elasticsearch")
+        );
         node.delete("refused");
     });
 }
@@ -162,7 +167,8 @@ fn scripts_count_and_make_documents() {
         }
         let counted: Vec<Json> = node.documents("counts").iter().map(|document| document.source.clone()).collect();
         assert_eq!(counted, [json!({ "n": 5 }), json!({ "n": 5 })]);
-        let broken = "index => \"counts\" manage_template => false action => update document_id => \"inline\" script => 'ctx.'";
+        let broken =
+            "index => \"counts\" manage_template => false action => update document_id => \"inline\" script => 'ctx.'";
         let dead = start(&options(node, broken), true).dead(&[json!({ "n": 1 })]);
         assert!(dead[0].1.contains("status: 400") && dead[0].1.contains("script_exception"), "{dead:?}");
         node.delete("counts");
@@ -194,7 +200,8 @@ fn routing_and_ingest_pipelines_are_followed() {
         if is_opensearch(node) {
             let adding = json!({ "processors": [{ "set": { "field": "seen", "value": "yes" } }] });
             node.call("PUT", "/_ingest/pipeline/spillway-adds", Some(&adding));
-            let more = "index => \"routed\" manage_template => false document_id => \"2\" pipeline => \"spillway-adds\"";
+            let more =
+                "index => \"routed\" manage_template => false document_id => \"2\" pipeline => \"spillway-adds\"";
             assert!(start(&options(node, more), true).dead(&[json!({})]).is_empty());
             assert_eq!(node.call("GET", "/routed/_doc/2", None)["_source"]["seen"], "yes");
         }
@@ -214,7 +221,9 @@ fn children_live_where_their_parents_do() {
             return println!("skipped: the server has no join fields");
         }
         let more = "index => \"family\" manage_template => false document_id => \"%{id}\" join_field => \"rel\" parent => \"%{pid}\"";
-        assert!(start(&options(node, more), true).dead(&[json!({ "id": "c1", "pid": "p1", "rel": "answer" })]).is_empty());
+        assert!(
+            start(&options(node, more), true).dead(&[json!({ "id": "c1", "pid": "p1", "rel": "answer" })]).is_empty()
+        );
         let child = node.call("GET", "/family/_doc/c1?routing=p1", None);
         assert_eq!(child["_source"]["rel"], json!({ "name": "answer", "parent": "p1" }));
         node.delete("family");

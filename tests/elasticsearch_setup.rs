@@ -159,7 +159,8 @@ fn managing_applies_only_where_it_can() {
 
 #[test]
 fn what_a_server_refuses_ends_the_pipeline_before_any_document() {
-    let refusing = |name, refused: &'static str| server(name, move |route| (route == refused).then(|| Reply::status(403)));
+    let refusing =
+        |name, refused: &'static str| server(name, move |route| (route == refused).then(|| Reply::status(403)));
     for refused in ["HEAD /_index_template/logstash", "PUT /_index_template/logstash"] {
         assert_eq!(ends(&refusing("es9", refused), PLAIN).last().unwrap(), refused);
     }
@@ -175,7 +176,8 @@ fn what_a_server_refuses_ends_the_pipeline_before_any_document() {
 #[test]
 fn data_streams_need_a_server_that_has_them() {
     let old = server("es7", |route| {
-        let about = json!({ "tagline": "You Know, for Search", "version": { "number": "7.8.1", "build_flavor": "default" } });
+        let about =
+            json!({ "tagline": "You Know, for Search", "version": { "number": "7.8.1", "build_flavor": "default" } });
         (route == "GET /").then(|| Reply::json(200, &about))
     });
     ends(&old, "");
@@ -219,7 +221,8 @@ fn documents_of_a_stream_are_created_in_it_and_dead_letters_keep_the_event() {
     let names: Vec<Json> = docs.iter().map(|doc| bulk::action(doc).1["_index"].clone()).collect();
     assert_eq!(names, ["metrics-web-default", "metrics-db-default", "metrics-web-default", "metrics-web-default"]);
     assert!(docs.iter().all(|doc| bulk::action(doc).0 == "create" && bulk::action(doc).1.get("version").is_none()));
-    let streams: Vec<Json> = docs.iter().map(|(_, document)| document.as_ref().unwrap()["data_stream"].clone()).collect();
+    let streams: Vec<Json> =
+        docs.iter().map(|(_, document)| document.as_ref().unwrap()["data_stream"].clone()).collect();
     let of = |dataset: &str| json!({ "type": "metrics", "dataset": dataset, "namespace": "default" });
     assert_eq!(streams, [of("web"), of("db"), of("web"), of("web")]);
 }
@@ -239,7 +242,8 @@ fn streams_leave_documents_alone_when_asked_to() {
 #[test]
 fn an_event_whose_upsert_is_no_json_is_dead_and_the_others_are_sent() {
     let es9 = server("es9", |_| None);
-    let more = "index => \"a\" manage_template => false action => update document_id => \"%{id}\" upsert => '{\"n\":%{n}}'";
+    let more =
+        "index => \"a\" manage_template => false action => update document_id => \"%{id}\" upsert => '{\"n\":%{n}}'";
     let output = Direct::start(&options(&es9, more), true);
     let dead = output.dead(&[json!({ "id": "1", "n": 1 }), json!({ "id": "2" }), json!({ "id": "3", "n": 3 })]);
     assert_eq!(dead.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1]);

@@ -141,8 +141,14 @@ fn reasons_hold_the_whole_answer() {
     });
     let output = start(&node, "index => \"a\"", true);
     let dead = output.dead(&events(1));
-    assert!(dead[0].1.starts_with("Could not index event to OpenSearch. status: 400, action: [\"index\", {"), "{dead:?}");
-    assert!(dead[0].1.contains("response: {\"index\" => {\"_index\" => \"a\", \"_id\" => \"x1\", \"status\""), "{dead:?}");
+    assert!(
+        dead[0].1.starts_with("Could not index event to OpenSearch. status: 400, action: [\"index\", {"),
+        "{dead:?}"
+    );
+    assert!(
+        dead[0].1.contains("response: {\"index\" => {\"_index\" => \"a\", \"_id\" => \"x1\", \"status\""),
+        "{dead:?}"
+    );
     assert_eq!(output.count("documents.non_retryable_failures"), 1);
 }
 

@@ -130,7 +130,8 @@ impl Named {
 
     fn read(&self, options: &mut Options<'_>) -> (Option<Store>, bool) {
         let path = options.path(self.path).doc(self.doc).optional();
-        let kind = options.word(self.kind, &["pkcs12", "jks"]).doc("Form of that file; only pkcs12 can be read.").optional();
+        let kind =
+            options.word(self.kind, &["pkcs12", "jks"]).doc("Form of that file; only pkcs12 can be read.").optional();
         let password = options.password(self.password).doc("Opens that file.").optional();
         (path.map(|path| (path, password.unwrap_or_default())), kind.as_deref() == Some("jks"))
     }

@@ -243,8 +243,7 @@ impl Actions {
     fn write_fields(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), Unmapped> {
         if let Some((field, parent)) = &self.join {
             let name = event.value_of(field).unwrap_or_default();
-            let relation: Map =
-                [("name", name), ("parent", Value::String(parent.render(event)))].into_iter().collect();
+            let relation: Map = [("name", name), ("parent", Value::String(parent.render(event)))].into_iter().collect();
             let mut child = event.clone();
             child.set(field, relation).map_err(|error| Unmapped::Join(error.to_string()))?;
             child.write_json(out);

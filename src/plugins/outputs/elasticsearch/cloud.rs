@@ -60,7 +60,11 @@ mod tests {
 
     #[test]
     fn what_is_no_deployment_is_told() {
-        for (plain, words) in [("h$abc", "after decoding, is invalid"), ("h$$k", "elasticsearch segment is empty"), ("h$undefined$k", "undefined")] {
+        for (plain, words) in [
+            ("h$abc", "after decoding, is invalid"),
+            ("h$$k", "elasticsearch segment is empty"),
+            ("h$undefined$k", "undefined"),
+        ] {
             assert!(of(plain).is_err_and(|e| e.contains(words)), "{plain}");
         }
         assert!(url("label:???").is_err());

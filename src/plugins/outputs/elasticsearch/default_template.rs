@@ -24,7 +24,8 @@ pub(super) fn template(ecs: Ecs, form: Form, plain_types: bool) -> Json {
         let settings = json!({ "index": { "refresh_interval": "5s", "number_of_shards": 1 } });
         (json!("logstash-*"), settings, flat_mappings())
     } else {
-        let settings = json!({ "index": { "refresh_interval": "5s", "mapping": { "total_fields": { "limit": 10_000 } } } });
+        let settings =
+            json!({ "index": { "refresh_interval": "5s", "mapping": { "total_fields": { "limit": 10_000 } } } });
         (json!(["ecs-logstash-*"]), settings, ecs_mappings(plain_types))
     };
     match form {

@@ -215,7 +215,8 @@ fn standard_headers(flavor: Flavor) -> HeaderMap {
 fn user_agent(flavor: Flavor) -> String {
     let system = rustix::system::uname();
     let version = env!("CARGO_PKG_VERSION");
-    let plugin = if flavor.is_elastic() { "logstash-output-elasticsearch/12.1.6" } else { "logstash-output-opensearch/2.1.0" };
+    let plugin =
+        if flavor.is_elastic() { "logstash-output-elasticsearch/12.1.6" } else { "logstash-output-opensearch/2.1.0" };
     format!(
         "Spillway/{version} (OS={}-{}-{}; JVM=none-0) {plugin}",
         system.sysname().to_string_lossy(),

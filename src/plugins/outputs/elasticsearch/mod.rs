@@ -59,8 +59,11 @@ use crate::plugins::{
 };
 
 /// The plugin for Elasticsearch.
-pub const PLUGIN: OutputPlugin =
-    OutputPlugin { name: "elasticsearch", summary: "Writes events to Elasticsearch or OpenSearch.", build: elasticsearch };
+pub const PLUGIN: OutputPlugin = OutputPlugin {
+    name: "elasticsearch",
+    summary: "Writes events to Elasticsearch or OpenSearch.",
+    build: elasticsearch,
+};
 /// The plugin for OpenSearch.
 pub const OPENSEARCH: OutputPlugin = OutputPlugin {
     name: "opensearch",

@@ -57,7 +57,8 @@ impl Sniffing {
 
 /// `host:port` of each node that takes documents.
 fn places(body: &[u8]) -> Result<Vec<String>, String> {
-    let nodes: Nodes = serde_json::from_slice(body).map_err(|error| format!("its answer is no list of nodes: {error}"))?;
+    let nodes: Nodes =
+        serde_json::from_slice(body).map_err(|error| format!("its answer is no list of nodes: {error}"))?;
     let useful = nodes.nodes.into_values().filter(|node| node.roles.as_deref() != Some(&["master".to_owned()]));
     Ok(useful.filter_map(|node| place(&node.http?.publish_address)).collect())
 }

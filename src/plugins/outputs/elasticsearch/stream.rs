@@ -98,7 +98,11 @@ impl DataStream {
                     tracing::warn!(target: super::LOG,
                         "The field [data_stream] of an event is no map: in the document that is sent it is replaced");
                 }
-                write_with(fields, MEMBERS.into_iter().zip(self.parts.iter().cloned().map(Value::String)).collect(), out);
+                write_with(
+                    fields,
+                    MEMBERS.into_iter().zip(self.parts.iter().cloned().map(Value::String)).collect(),
+                    out,
+                );
             }
         }
     }

@@ -105,7 +105,8 @@ fn object<'a>(members: &'a mut Map<String, Json>, name: &str) -> Option<&'a mut 
 fn without_shards(value: &mut Json) {
     match value {
         Json::Object(members) => {
-            for name in ["number_of_shards", "number_of_replicas", "index.number_of_shards", "index.number_of_replicas"] {
+            for name in ["number_of_shards", "number_of_replicas", "index.number_of_shards", "index.number_of_replicas"]
+            {
                 members.remove(name);
             }
             members.iter_mut().filter(|(name, _)| *name != "mappings").for_each(|(_, value)| without_shards(value));
@@ -180,6 +181,13 @@ mod tests {
         let own = json!({ "template": { "settings": { "index.number_of_shards": 3, "index": { "number_of_replicas": 1, "a": 1 } } } });
         let made = options(Some(own), Api::Auto).template(server(Product::Serverless, 8), None).unwrap();
         assert_eq!(made.body, json!({ "template": { "settings": { "index": { "a": 1 } } } }));
-        assert!(!options(None, Api::Auto).template(server(Product::Serverless, 8), None).unwrap().body.to_string().contains("number_of"));
+        assert!(
+            !options(None, Api::Auto)
+                .template(server(Product::Serverless, 8), None)
+                .unwrap()
+                .body
+                .to_string()
+                .contains("number_of")
+        );
     }
 }

@@ -85,10 +85,14 @@ fn update_options_count_whatever_the_form_of_the_action() {
         variable: quoted("e"),
     };
     let upsert = || Some(template("{ \"first\":\n \"%{id}\" }"));
-    let scripted = format!("{{\"script\":{{\"params\":{{\"e\":{doc}}},\"inline\":\"ctx.n += 1\",\"lang\":\"painless\"}}");
+    let scripted =
+        format!("{{\"script\":{{\"params\":{{\"e\":{doc}}},\"inline\":\"ctx.n += 1\",\"lang\":\"painless\"}}");
     for (update, second) in [
         (Update { upsert: upsert(), ..Update::default() }, format!("{{\"doc\":{doc},\"upsert\":{{\"first\":\"1\"}}}}")),
-        (Update { upsert: upsert(), doc_as_upsert: true, ..Update::default() }, format!("{{\"doc\":{doc},\"doc_as_upsert\":true}}")),
+        (
+            Update { upsert: upsert(), doc_as_upsert: true, ..Update::default() },
+            format!("{{\"doc\":{doc},\"doc_as_upsert\":true}}"),
+        ),
         (
             Update { script: Some(script("painless")), scripted_upsert: true, upsert: upsert(), ..Update::default() },
             format!("{scripted},\"scripted_upsert\":true,\"upsert\":{{}}}}"),
@@ -123,7 +127,10 @@ fn parents_joins_and_versions() {
     let e = event(&[("rel", "answer"), ("pid", "p1"), ("v", "42")]);
     let parent = || Some(template("%{pid}"));
     let line = lines(Parts { parent: parent(), routing: Some(template("r")), ..parts("index", "a") }, &e).unwrap();
-    assert!(line.starts_with("{\"index\":{\"_id\":null,\"_index\":\"a\",\"routing\":\"r\",\"parent\":\"p1\"}}\n"), "{line}");
+    assert!(
+        line.starts_with("{\"index\":{\"_id\":null,\"_index\":\"a\",\"routing\":\"r\",\"parent\":\"p1\"}}\n"),
+        "{line}"
+    );
     let field = FieldRef::parse("rel", EscapeStyle::None).unwrap();
     let line = lines(Parts { parent: parent(), join_field: Some(field), ..parts("index", "a") }, &e).unwrap();
     let document = "{\"rel\":{\"name\":\"answer\",\"parent\":\"p1\"},\"pid\":\"p1\",\"v\":\"42\"}\n";

@@ -83,7 +83,8 @@ fn proxy(options: &mut Options<'_>) -> Option<Option<Proxy>> {
 /// User and password go into a header, so that no error shows them.
 fn through(text: &str) -> Option<Proxy> {
     let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    let mut url = Url::parse(&with_scheme).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())?;
+    let mut url =
+        Url::parse(&with_scheme).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())?;
     let login = (percent_decoded(url.username()), percent_decoded(url.password().unwrap_or_default()));
     url.set_username("").ok()?;
     url.set_password(None).ok()?;

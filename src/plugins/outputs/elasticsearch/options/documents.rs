@@ -105,8 +105,10 @@ fn update(options: &mut Options<'_>) -> Update {
         .word("script_type", &["inline", "indexed", "file"])
         .doc("Whether `script` is the source, the id of a stored script, or a file on the server.")
         .default("inline".to_owned());
-    let language =
-        options.string("script_lang").doc("Language of the script; left out when empty.").default("painless".to_owned());
+    let language = options
+        .string("script_lang")
+        .doc("Language of the script; left out when empty.")
+        .default("painless".to_owned());
     let variable = options
         .string("script_var_name")
         .doc("What the script calls the event in its `params`.")
@@ -175,7 +177,8 @@ impl Documents {
         }
         if let Some(action) = [Kind::Create, Kind::Update].into_iter().find(|kind| action.is_always(*kind)) {
             let action = action.name();
-            options.invalid("version_type", format!("`version_type => {kind}` is not supported by the {action} action"));
+            options
+                .invalid("version_type", format!("`version_type => {kind}` is not supported by the {action} action"));
         }
     }
 }

@@ -12,7 +12,10 @@ pub(super) fn template(
     manage: bool,
     api: fn(&mut Options<'_>) -> Api,
 ) -> Option<TemplateOptions> {
-    let file = options.path("template").doc("File with an index template of your own, instead of the built-in one.").optional();
+    let file = options
+        .path("template")
+        .doc("File with an index template of your own, instead of the built-in one.")
+        .optional();
     let name = options
         .string("template_name")
         .doc("Name of the template; logstash or ecs-logstash unless given, the rollover alias where indexes are managed.")
@@ -72,7 +75,10 @@ pub(super) fn lifecycle(options: &mut Options<'_>, ecs: Ecs, has_index: bool, in
         .doc("The policy; the one of this name is made when it is missing, any other has to be there.")
         .default(DEFAULT_POLICY.to_owned());
     if alias.contains("%{") || alias.is_empty() {
-        options.invalid("ilm_rollover_alias", "`ilm_rollover_alias` is a name, the same for all events: %{…} is not replaced in it");
+        options.invalid(
+            "ilm_rollover_alias",
+            "`ilm_rollover_alias` is a name, the same for all events: %{…} is not replaced in it",
+        );
     }
     let wanted = match enabled.as_str() {
         "false" => return None,

@@ -113,4 +113,3 @@ fn default_target(ecs: Ecs, checks: bool) -> Target {
     let dated = Template::compile(&name, EscapeStyle::None).unwrap_or_else(|_| Template::constant(prefix));
     Target::default(dated, checks)
 }
-

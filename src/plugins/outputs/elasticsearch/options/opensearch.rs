@@ -128,10 +128,8 @@ fn login(options: &mut Options<'_>, auth: &[(String, Value)]) -> Option<Login> {
 fn tls(options: &mut Options<'_>, secure: bool) -> Option<Tls> {
     let authorities =
         options.path("cacert").doc("PEM file with the certificates that servers are checked against.").optional();
-    let verified = options
-        .boolean("ssl_certificate_verification")
-        .doc("false checks nothing about the server.")
-        .default(true);
+    let verified =
+        options.boolean("ssl_certificate_verification").doc("false checks nothing about the server.").default(true);
     let certificate = options.path("tls_certificate").doc("PEM file with our own certificate.").optional();
     let key = options.path("tls_key").doc("PEM file with its unencrypted key (PKCS#8).").optional();
     let truststore = store(options, "truststore", "truststore_password");

@@ -43,8 +43,10 @@ pub(super) struct Given {
 /// Reads those of `elasticsearch`.
 pub(super) fn elasticsearch(options: &mut Options<'_>) -> Option<Servers> {
     let hosts = hosts(options);
-    let cloud_id =
-        options.string("cloud_id").doc("Deployment in Elastic's cloud, as its console shows it; instead of `hosts`.").optional();
+    let cloud_id = options
+        .string("cloud_id")
+        .doc("Deployment in Elastic's cloud, as its console shows it; instead of `hosts`.")
+        .optional();
     let user = options.string("user").doc("User name; used together with `password`.").optional();
     let password = options.password("password").doc("Password; used together with `user`.").optional();
     let cloud_auth = options.password("cloud_auth").doc("User and password in one: <username>:<password>.").optional();
@@ -139,7 +141,11 @@ pub(super) fn endpoints(options: &mut Options<'_>, given: Given) -> Option<Serve
     let addresses = hosts::resolve(&urls, &explicit).map_err(|message| options.invalid("hosts", message)).ok()?;
     let secure = addresses.iter().all(|a| a.origin.starts_with("https:"));
     if ssl == Some(false) && secure {
-        options.warn(ssl_option, "contradiction", format!("a host says https: TLS is used although `{ssl_option}` is false"));
+        options.warn(
+            ssl_option,
+            "contradiction",
+            format!("a host says https: TLS is used although `{ssl_option}` is false"),
+        );
     }
     let key = login.api_key.and_then(|key| {
         if !secure {

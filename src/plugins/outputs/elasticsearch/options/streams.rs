@@ -99,7 +99,8 @@ fn decide(options: &mut Options<'_>, wanted: Option<&str>, ecs: Ecs, unfit: &[&s
         Some("false") => (false, Vec::new()),
         Some("true") => {
             if ecs.is_disabled() {
-                let message = "`data_stream => true` needs `ecs_compatibility => v8`, as data streams hold fields of that schema";
+                let message =
+                    "`data_stream => true` needs `ecs_compatibility => v8`, as data streams hold fields of that schema";
                 options.invalid("data_stream", message);
             }
             if !unfit.is_empty() {
@@ -122,9 +123,8 @@ fn decide(options: &mut Options<'_>, wanted: Option<&str>, ecs: Ecs, unfit: &[&s
                 ));
             }
             let used = unfit.is_empty();
-            notes.push(format!(
-                "Data streams auto configuration (`data_stream => auto` or unset) resolved to `{used}`"
-            ));
+            notes
+                .push(format!("Data streams auto configuration (`data_stream => auto` or unset) resolved to `{used}`"));
             (used, notes)
         }
     }
@@ -135,6 +135,9 @@ fn check_part(options: &mut Options<'_>, name: &str, part: &str) {
         options.invalid(name, format!("Invalid identifier: `{name}` has 1 to {LONGEST_PART} bytes"));
     }
     if part.contains(ILLEGAL) {
-        options.invalid(name, format!("Invalid characters detected: `{name}` has none of \\ / * ? \" < > | , # : and blanks"));
+        options.invalid(
+            name,
+            format!("Invalid characters detected: `{name}` has none of \\ / * ? \" < > | , # : and blanks"),
+        );
     }
 }
