@@ -2,6 +2,7 @@
 //! and the watch over dead and new servers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -31,6 +32,7 @@ pub(super) struct Cluster {
     pipeline: Arc<str>,
     /// Ends the pipeline when a server refuses what has to be put in place.
     stop: Stop,
+    has_failed: AtomicBool,
     metrics: Arc<PluginMetrics>,
 }
 
@@ -72,6 +74,7 @@ impl Cluster {
             ready: watch::Sender::new(false),
             pipeline: context.pipeline_id.clone(),
             stop: context.stop.clone(),
+            has_failed: AtomicBool::new(false),
             metrics: context.metrics.clone(),
         }
     }
@@ -151,6 +154,11 @@ impl Cluster {
         }
     }
 
+    /// Whether a server refused what has to be put in place.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
     fn is_ready(&self) -> bool {
         *self.ready.borrow()
     }
@@ -174,6 +182,7 @@ impl Cluster {
             }
             Err(Trouble::Refused(why) | Trouble::Wrong(why)) => {
                 tracing::error!(target: LOG, "Failed to bootstrap. Pipeline \"{}\" is going to shut down: {why}", self.pipeline);
+                self.has_failed.store(true, Ordering::Release);
                 self.stop.cancel();
                 Prepared::Failed
             }

@@ -158,6 +158,10 @@ impl Output for Elasticsearch {
         self.deliver(batch, stop).instrument(self.span.clone()).await
     }
 
+    fn has_failed(&self) -> bool {
+        self.sender.cluster.has_failed()
+    }
+
     async fn close(&self) {
         self.closed.cancel();
     }
