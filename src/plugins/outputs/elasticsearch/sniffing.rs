@@ -59,7 +59,8 @@ impl Sniffing {
 fn places(body: &[u8]) -> Result<Vec<String>, String> {
     let nodes: Nodes =
         serde_json::from_slice(body).map_err(|error| format!("its answer is no list of nodes: {error}"))?;
-    let useful = nodes.nodes.into_values().filter(|node| node.roles.as_deref() != Some(&["master".to_owned()]));
+    let only_elects = |node: &Node| matches!(node.roles.as_deref(), Some([only]) if only == "master");
+    let useful = nodes.nodes.into_values().filter(|node| !only_elects(node));
     Ok(useful.filter_map(|node| place(&node.http?.publish_address)).collect())
 }
 

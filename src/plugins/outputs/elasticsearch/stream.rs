@@ -135,8 +135,8 @@ fn write_with(fields: &Map, stream: Map, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::super::testing::event;
     use super::*;
+    use crate::plugins::testing::event;
 
     fn stream(auto_routing: bool) -> DataStream {
         DataStream::new(["logs", "web", "default"].map(str::to_owned), auto_routing, true)

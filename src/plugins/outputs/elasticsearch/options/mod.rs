@@ -88,14 +88,15 @@ pub(super) fn elasticsearch(options: &mut Options<'_>) -> Option<Settings> {
         (None, None, false) => default_target(ecs, checks),
         (None, None, true) => return None,
     });
+    let parts = documents.parts(options, target.clone(), goes_to_stream);
     let Servers { endpoints, sniffing, .. } = servers?;
-    let setup = Setup { flavor, template, lifecycle, target: target.clone() };
+    let setup = Setup { flavor, template, lifecycle, target };
     let expected = Expected { flavor, default_major: None };
     Some(Settings {
         flavor,
         endpoints,
         http: http?,
-        actions: Actions::new(documents.parts(options, target, goes_to_stream)?),
+        actions: Actions::new(parts?),
         rules,
         compression,
         target_bytes: TARGET_BYTES,

@@ -41,10 +41,10 @@ pub(in super::super) fn read(options: &mut Options<'_>) -> Option<Settings> {
         .integer("target_bulk_bytes")
         .doc("A request is cut before the document that would make it larger than this many bytes.")
         .default(TARGET_BYTES);
-    let Some(target_bytes) = usize::try_from(bytes).ok().filter(|bytes| *bytes > 0) else {
+    let target_bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes > 0);
+    if target_bytes.is_none() {
         options.invalid("target_bulk_bytes", "`target_bulk_bytes` is a number of bytes, more than 0");
-        return None;
-    };
+    }
     let (resurrect_delay, retry) = connections::rhythm(options);
 
     // Without a queue for them, names stay as they are.
@@ -54,18 +54,19 @@ pub(in super::super) fn read(options: &mut Options<'_>) -> Option<Settings> {
         None if index.is_set => return None,
         None => default_target(ecs, checks),
     });
+    let parts = documents.parts(options, target.clone(), false);
     let Servers { endpoints, sniffing, .. } = servers?;
-    let setup = Setup { flavor, template, lifecycle: None, target: target.clone() };
+    let setup = Setup { flavor, template, lifecycle: None, target };
     let mut http = http?;
     http.tls = tls;
     Some(Settings {
         flavor,
         endpoints,
         http,
-        actions: Actions::new(documents.parts(options, target, false)?),
+        actions: Actions::new(parts?),
         rules,
         compression,
-        target_bytes,
+        target_bytes: target_bytes?,
         retry,
         care: Care { expected: Expected { flavor, default_major }, setup, sniffing, resurrect_delay, retry },
         notes: Vec::new(),
