@@ -194,3 +194,18 @@ fn certificates_may_come_in_stores() {
     let wrong = Direct::build(&format!("{QUICK} {host} {}", elastic.replace("secret", "other")), true);
     assert!(wrong.err().is_some_and(|mistakes| mistakes.contains("opens with this password")));
 }
+
+#[test]
+fn a_certificate_that_has_run_out_makes_a_server_unreachable() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, authority) = tls::expired(dir.path());
+    let server = Server::start_tls(config, |request: &Request| product("es9", request, request.path()));
+    let host = format!("hosts => \"https://localhost:{}\"", server.port);
+    let output = Direct::start(&format!("{QUICK} {host} ssl_certificate_authorities => \"{authority}\""), true);
+    output.stop.cancel();
+    assert!(output.write(&[json!({ "n": 1 })]).is_err());
+    assert!(server.requests().is_empty());
+    // The date is what it fails at.
+    Direct::start(&format!("{QUICK} {host} ssl_verification_mode => none"), true);
+    assert!(!server.requests().is_empty());
+}

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -62,4 +63,21 @@ fn write_store(folder: &Path, name: &str, entry: p12_keystore::KeyStoreEntry) ->
     let path = folder.join(format!("{name}.p12"));
     std::fs::write(&path, store.writer("secret").write().unwrap()).unwrap();
     path.display().to_string()
+}
+
+/// A server called `localhost` whose certificate has run out, and the path of its authority, which is valid.
+pub fn expired(folder: &Path) -> (Arc<ServerConfig>, String) {
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let mut server = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    server.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let chain = vec![server.signed_by(&key, &issuer).unwrap().der().clone()];
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let path = folder.join("authority.crt");
+    std::fs::write(&path, issuer.pem()).unwrap();
+    (Arc::new(builder.with_no_client_auth().with_single_cert(chain, key).unwrap()), path.display().to_string())
 }

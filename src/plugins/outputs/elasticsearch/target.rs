@@ -42,7 +42,7 @@ impl Target {
     }
 
     /// Of no option at all; a dated index.
-    pub fn default(dated: Template, checks: bool) -> Self {
+    pub fn dated(dated: Template, checks: bool) -> Self {
         Self::new(Chosen::Default(dated), checks)
     }
 

@@ -164,7 +164,7 @@ fn metadata_fills_roles_whose_option_is_unset() {
     let rest = "\"routing\":\"fixed\",\"pipeline\":\"beat-z\",\"version\":3}}";
     assert!(line.starts_with(&format!("{{\"index\":{{\"_id\":\"i1\",\"_index\":\"a\",{rest}")), "{line}");
     // An index that nobody chose gives way, the alias of managed indexes does not.
-    let target = Arc::new(Target::default(template("dated"), true));
+    let target = Arc::new(Target::dated(template("dated"), true));
     let line = lines(Parts { target: target.clone(), ..parts("index", "") }, &e).unwrap();
     assert!(line.contains("\"_index\":\"from-meta\""), "{line}");
     target.use_alias("logstash");

@@ -112,5 +112,5 @@ fn default_target(ecs: Ecs, checks: bool) -> Target {
     let name = format!("{prefix}-%{{+yyyy.MM.dd}}");
     // The pattern is known to be right; a constant name would be a stand-in.
     let dated = Template::compile(&name, EscapeStyle::None).unwrap_or_else(|_| Template::constant(prefix));
-    Target::default(dated, checks)
+    Target::dated(dated, checks)
 }
