@@ -188,3 +188,23 @@ fn a_flapping_cluster_loses_and_doubles_nothing() {
     assert_eq!(stored.len(), 30 * COUNT);
     assert!(stored.values().all(|times| *times == 1));
 }
+
+/// Balancers cut connections that nobody uses for a while.
+#[test]
+fn a_connection_that_was_cut_while_idle_is_replaced_without_a_word() {
+    let cutting = |request: &Request| {
+        let Reply::Http { body, .. } = bulk::accepted(request) else { panic!("a plain reply") };
+        let mut answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len()).into_bytes();
+        answer.extend_from_slice(&body);
+        Reply::Raw(answer)
+    };
+    let server = elasticsearch(cutting);
+    let output = Direct::start(&format!("hosts => \"{}\" {QUICK}", server.url()), true);
+    for _ in 0..5 {
+        assert!(output.dead(&events()).is_empty());
+        // The end of the connection has to arrive.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(output.count("bulk_requests.failures"), 0);
+    assert_eq!(server.bulks().len(), 5);
+}

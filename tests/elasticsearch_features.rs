@@ -210,6 +210,26 @@ fn routing_and_ingest_pipelines_are_followed() {
 }
 
 #[test]
+fn names_that_no_index_can_have_are_dead_and_the_others_are_stored() {
+    on_each_server(|node, _, start| {
+        node.index_of("app-logs", &json!({}));
+        let output =
+            start(&options(node, "index => \"%{app}-logs\" manage_template => false document_id => \"%{id}\""), true);
+        let dead = output.dead(&[
+            json!({ "id": "1", "app": "app" }),
+            json!({ "id": "2", "app": ["a", "b"] }),
+            json!({ "id": "3", "app": "UPPER" }),
+            json!({ "id": "4" }),
+        ]);
+        let places: Vec<usize> = dead.iter().map(|(at, _)| *at).collect();
+        assert_eq!(places, [1, 2, 3]);
+        assert!(dead[0].1.contains("a,b-logs") && dead[0].1.contains("invalid_index_name_exception"), "{}", dead[0].1);
+        assert_eq!(node.ids("app-logs"), ["1"]);
+        node.delete("app-logs");
+    });
+}
+
+#[test]
 fn children_live_where_their_parents_do() {
     on_each_server(|node, _, start| {
         if !is_opensearch(node) {

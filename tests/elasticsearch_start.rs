@@ -306,6 +306,11 @@ fn wrong_options_are_refused_with_words_that_help() {
 
 #[test]
 fn switched_off_features_and_old_forms_are_accepted() {
+    for options in ["data_stream => true dlq_custom_codes => [403]", "cloud_id => \"x:aCRhJGs=\" cloud_auth => \"u:p\""]
+    {
+        let built = Direct::build(options, true);
+        assert!(built.is_ok(), "{options}: {}", built.err().unwrap_or_default());
+    }
     for more in [
         "manage_template => false ilm_enabled => false data_stream => false sniffing => false proxy => ''",
         "ilm_enabled => \"false\" data_stream => \"auto\" ecs_compatibility => v1 codec => json",
