@@ -129,7 +129,7 @@ fn servers_that_are_found_take_the_place_of_those_that_are_given() {
     assert!(eventually(Duration::from_secs(10), || output.count("sniff_requests") > 1));
     assert!(output.dead(&[json!({ "n": 2 })]).is_empty());
     assert_eq!((first.bulks().len(), second.bulks().len()), (2, 0));
-    *found.lock().unwrap() = vec![format!("localhost/{}", place(&second)).replace("localhost", "127.0.0.1")];
+    *found.lock().unwrap() = vec![format!("127.0.0.1/{}", place(&second))];
     let looked = || second.requests().iter().any(|request| request.path() == "/_license");
     assert!(eventually(Duration::from_secs(10), looked), "a server that is found is checked at once");
     let goes_there = || output.dead(&[json!({ "n": 3 })]).is_empty() && !second.bulks().is_empty();

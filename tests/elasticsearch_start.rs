@@ -98,7 +98,7 @@ fn opensearch_is_accepted_without_a_licence() {
     assert!(output.dead(&[json!({ "n": 1 })]).is_empty());
     let calls: Vec<String> = server.requests().iter().map(|r| format!("{} {}", r.method, r.path())).collect();
     let template = ["HEAD /_index_template/ecs-logstash", "PUT /_index_template/ecs-logstash"];
-    assert_eq!(calls, [&["HEAD /", "GET /", "GET /"], &template[..], &["POST /_bulk"]].concat());
+    assert_eq!(calls, [&["HEAD /", "GET /", "GET /"][..], &template, &["POST /_bulk"]].concat());
 }
 
 #[test]
