@@ -46,7 +46,6 @@ use tracing::Instrument;
 use self::actions::Actions;
 use self::cluster::Cluster;
 use self::delivery::Work;
-use self::flavor::Flavor;
 use self::http::Http;
 use self::options::Settings;
 use self::pool::Pool;
