@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_told() {
         for (options, words) in [
-            ("index => a ilm_enabled => true", "`ilm_enabled` has no effect"),
-            ("index => a join_field => rel", "`join_field` has no effect"),
-            ("index => a scripted_upsert => true", "`scripted_upsert` has no effect"),
-            ("index => a proxy => ''", "an empty `proxy` has no effect"),
-            ("index => a hosts => 'https://h' ssl_enabled => false", "TLS is used although `ssl_enabled` is false"),
-            ("index => a hosts => 'https://h' ssl_verification_mode => none", "DISABLED"),
+            ("index => logs ilm_enabled => true", "`ilm_enabled` has no effect"),
+            ("index => logs join_field => rel", "`join_field` has no effect"),
+            ("index => logs scripted_upsert => true", "`scripted_upsert` has no effect"),
+            ("index => logs proxy => ''", "an empty `proxy` has no effect"),
+            ("index => logs hosts => 'https://h' ssl_enabled => false", "TLS is used although `ssl_enabled` is false"),
+            ("index => logs hosts => 'https://h' ssl_verification_mode => none", "DISABLED"),
         ] {
             let told = warnings(&format!("input {{ stdin {{ }} }} output {{ elasticsearch {{ {options} }} }}"));
             assert!(told.contains(words), "{options}: {told}");
