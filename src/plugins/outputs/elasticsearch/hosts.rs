@@ -186,14 +186,14 @@ pub(super) fn resolve(hosts: &[HostUrl], explicit: &Explicit) -> Result<Vec<Addr
 /// What servers that are found have to share must be the same for all that are given.
 fn in_common(hosts: &[HostUrl]) -> Result<(), String> {
     let Some(first) = hosts.first() else { return Ok(()) };
-    let differs: [(&str, fn(&HostUrl, &HostUrl) -> bool); 5] = [
-        ("scheme", |a, b| a.https != b.https),
-        ("port", |a, b| a.port != b.port),
-        ("user", |a, b| a.user != b.user),
-        ("password", |a, b| a.password != b.password),
-        ("path", |a, b| a.path != b.path),
+    let differing = [
+        ("scheme", hosts.iter().any(|host| host.https != first.https)),
+        ("port", hosts.iter().any(|host| host.port != first.port)),
+        ("user", hosts.iter().any(|host| host.user != first.user)),
+        ("password", hosts.iter().any(|host| host.password != first.password)),
+        ("path", hosts.iter().any(|host| host.path != first.path)),
     ];
-    match differs.iter().find(|(_, differ)| hosts.iter().any(|host| differ(first, host))) {
+    match differing.iter().find(|(_, differs)| *differs) {
         Some((what, _)) => Err(format!(
             "Cannot have multiple values for {what} in `hosts` when `sniffing` is on: servers that are found would not \
              know which one is theirs"
