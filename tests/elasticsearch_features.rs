@@ -103,21 +103,22 @@ fn data_streams_take_events_by_their_own_fields() {
         let template = json!({ "index_patterns": ["logs-spillway*"], "data_stream": {}, "priority": 500,
             "template": { "settings": { "number_of_replicas": 0 }, "mappings": { "properties": { "port": { "type": "integer" } } } } });
         node.call("PUT", "/_index_template/spillway-streams", Some(&template));
-        for stream in ["logs-spillway-default", "logs-spillway-eu"] {
-            node.delete(&format!("_data_stream/{stream}"));
-        }
-        let output = start(&options(node, "data_stream_dataset => \"spillway\""), true);
+        // A name of its own: not every server that has streams can delete them.
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        let dataset = format!("spillway{}", since.as_nanos());
+        let output = start(&options(node, &format!("data_stream_dataset => \"{dataset}\"")), true);
         let dead = output.dead(&[
             json!({ "n": 1, "port": 80 }),
             json!({ "n": 2, "port": 81, "data_stream": { "namespace": "eu" } }),
             json!({ "n": 3, "port": "unknown" }),
         ]);
         assert_eq!(dead.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2]);
-        for (stream, namespace, n) in [("logs-spillway-default", "default", 1), ("logs-spillway-eu", "eu", 2)] {
-            let documents = node.documents(stream);
+        for (namespace, n) in [("default", 1), ("eu", 2)] {
+            let stream = format!("logs-{dataset}-{namespace}");
+            let documents = node.documents(&stream);
             assert_eq!(documents.len(), 1, "{stream}");
             assert_eq!(documents[0].source["n"], n);
-            let fields = json!({ "type": "logs", "dataset": "spillway", "namespace": namespace });
+            let fields = json!({ "type": "logs", "dataset": dataset, "namespace": namespace });
             assert_eq!(documents[0].source["data_stream"], fields);
             node.delete(&format!("_data_stream/{stream}"));
         }
