@@ -28,7 +28,8 @@ fn on_each_server(test: impl Fn(&Node)) {
 }
 
 fn writing_to(node: &Node, index: &str, more: &str) -> Direct {
-    Direct::start(&format!("hosts => [\"{}\"] index => \"{index}\" {QUICK} {more}", node.url), true)
+    let options = format!("hosts => [\"{}\"] index => \"{index}\" manage_template => false {QUICK} {more}", node.url);
+    Direct::start(&options, true)
 }
 
 fn has_ingest_processors(node: &Node) -> bool {
@@ -206,7 +207,7 @@ fn the_program_writes_and_dead_letters() {
     on_each_server(|node| {
         node.index("whole");
         let output = format!(
-            "output {{ elasticsearch {{ id => \"out\" hosts => [\"{}\"] index => \"whole\" document_id => \"%{{id}}\" }} }}",
+            "output {{ elasticsearch {{ id => \"out\" hosts => [\"{}\"] index => \"whole\" document_id => \"%{{id}}\" manage_template => false }} }}",
             node.url
         );
         let mut program = Program::start(&output, &[("dead_letter_queue.enable", "true".to_owned())]);

@@ -97,7 +97,8 @@ fn opensearch_is_accepted_without_a_licence() {
     let output = Direct::start(&options(&server, ""), false);
     assert!(output.dead(&[json!({ "n": 1 })]).is_empty());
     let calls: Vec<String> = server.requests().iter().map(|r| format!("{} {}", r.method, r.path())).collect();
-    assert_eq!(calls, ["HEAD /", "GET /", "GET /", "POST /_bulk"]);
+    let template = ["HEAD /_index_template/ecs-logstash", "PUT /_index_template/ecs-logstash"];
+    assert_eq!(calls, [&["HEAD /", "GET /", "GET /"][..], &template, &["POST /_bulk"]].concat());
 }
 
 #[test]
@@ -244,7 +245,6 @@ fn wrong_options_are_refused_with_words_that_help() {
     let (ca, key) = (file("authority.crt"), file("client.key"));
     let https = "hosts => \"https://h\" index => \"a\"";
     for (options, words) in [
-        ("hosts => \"h\"".to_owned(), "needs `index`"),
         ("index => \"a\" hosts => \"http://my_es:9200\"".to_owned(), "host is not specified"),
         ("index => \"a\" hosts => [\"http://a\", \"https://b\"]".to_owned(), "Explicit value for 'scheme'"),
         ("index => \"a\" hosts => \"http://a\" ssl_enabled => true".to_owned(), "Explicit value for 'scheme'"),
@@ -255,14 +255,25 @@ fn wrong_options_are_refused_with_words_that_help() {
         ("index => \"a\" action => \"\"".to_owned(), "No action specified!"),
         ("index => \"a\" action => \"upsert\"".to_owned(), "Pick one of"),
         ("index => \"a\" action => \"update\"".to_owned(), "needs a document_id"),
-        ("index => \"a\" data_stream => \"true\"".to_owned(), "not supported yet"),
-        ("index => \"a\" manage_template => true".to_owned(), "not supported yet"),
-        ("index => \"a\" template => \"/x\"".to_owned(), "not supported yet"),
-        ("index => \"a\" ilm_enabled => true".to_owned(), "not supported yet"),
-        ("index => \"a\" sniffing => true".to_owned(), "not supported yet"),
-        ("index => \"a\" script => \"x\"".to_owned(), "not supported yet"),
-        ("index => \"a\" proxy => \"http://p\"".to_owned(), "not supported yet"),
-        ("index => \"a\" cloud_id => \"x\"".to_owned(), "not supported yet"),
+        ("index => \"a\" data_stream => \"true\"".to_owned(), "Invalid data stream configuration"),
+        ("manage_template => true data_stream => \"true\"".to_owned(), "say: manage_template"),
+        ("ecs_compatibility => disabled data_stream => \"true\"".to_owned(), "ecs_compatibility"),
+        ("index => \"a\" data_stream_type => metrics".to_owned(), "Ambiguous configuration"),
+        ("data_stream_dataset => \"\"".to_owned(), "Invalid identifier"),
+        ("data_stream_namespace => \"a:b\"".to_owned(), "Invalid characters detected"),
+        ("index => \"a\" template => \"/no/such/file\"".to_owned(), "does not exist"),
+        (format!("index => \"a\" template => \"{ca}\""), "is no index template"),
+        ("ilm_rollover_alias => \"%{app}\"".to_owned(), "ilm_rollover_alias"),
+        ("sniffing => true hosts => [\"a:1\", \"b:2\"]".to_owned(), "Cannot have multiple values for"),
+        ("doc_as_upsert => true scripted_upsert => true script => \"x\"".to_owned(), "mutually exclusive"),
+        ("index => \"a\" version_type => external".to_owned(), "requires the presence of a version number"),
+        (
+            "index => \"a\" version => \"1\" version_type => external action => create".to_owned(),
+            "not supported by the create action",
+        ),
+        ("index => \"a\" proxy => \"ftp://p\"".to_owned(), "URL of an HTTP proxy"),
+        ("index => \"a\" cloud_id => \"x\"".to_owned(), "cloud_id"),
+        ("cloud_id => \"x:aCRhJGs=\" hosts => \"h\"".to_owned(), "Both cloud_id and hosts"),
         ("index => \"a\" cacert => \"x\"".to_owned(), "ssl_certificate_authorities"),
         ("index => \"a\" flush_size => 1".to_owned(), "flush_size"),
         ("index => \"a\" compression_level => 10".to_owned(), "compression_level"),
@@ -275,7 +286,18 @@ fn wrong_options_are_refused_with_words_that_help() {
         (format!("{https} ssl_key => \"{key}\""), "needs `ssl_certificate`"),
         (format!("{https} ssl_certificate => \"{key}\" ssl_key => \"{ca}\""), "are not a certificate and its own"),
         (format!("{https} ca_trusted_fingerprint => \"ab\""), "SHA-256"),
-        (format!("{https} ssl_truststore_path => \"x\""), "not supported yet"),
+        (format!("{https} ssl_truststore_path => \"x\""), "does not exist"),
+        (format!("{https} ssl_truststore_path => \"{ca}\""), "is no PKCS#12 file"),
+        (format!("{https} ssl_keystore_path => \"{ca}\" ssl_keystore_type => jks"), "keytool -importkeystore"),
+        (
+            format!("{https} ssl_truststore_path => \"{ca}\" ssl_certificate_authorities => \"{ca}\""),
+            "Use either \"ssl_certificate_authorities",
+        ),
+        (
+            format!("{https} ssl_keystore_path => \"{ca}\" ssl_certificate => \"{ca}\" ssl_key => \"{key}\""),
+            "Use either \"ssl_certificate\" or",
+        ),
+        (format!("{https} ssl_cipher_suites => \"TLS_RSA_WITH_RC4_128_MD5\""), "is not built in"),
     ] {
         let mistakes = Direct::build(&options, false).err().unwrap_or_else(|| panic!("accepted: {options}"));
         assert!(mistakes.contains(words), "{options}: {mistakes}");
@@ -284,6 +306,11 @@ fn wrong_options_are_refused_with_words_that_help() {
 
 #[test]
 fn switched_off_features_and_old_forms_are_accepted() {
+    for options in ["data_stream => true dlq_custom_codes => [403]", "cloud_id => \"x:aCRhJGs=\" cloud_auth => \"u:p\""]
+    {
+        let built = Direct::build(options, true);
+        assert!(built.is_ok(), "{options}: {}", built.err().unwrap_or_default());
+    }
     for more in [
         "manage_template => false ilm_enabled => false data_stream => false sniffing => false proxy => ''",
         "ilm_enabled => \"false\" data_stream => \"auto\" ecs_compatibility => v1 codec => json",

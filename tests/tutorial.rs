@@ -264,6 +264,39 @@ fn exercise_4_two_queue_directories_are_replayed_by_themselves() {
     assert!(!place.join("data/dead_letter_queue").exists());
 }
 
+/// Of each ten documents one has an unknown port.
+#[test]
+fn of_ten_thousand_documents_the_thousand_bad_ones_are_repaired_and_none_is_stored_twice() {
+    let Some(node) = Node::given() else { return };
+    node.index("tutorial-many");
+    let port = |k: usize| if k == 3 { "\"unknown\"" } else { "80" };
+    let lines: Vec<String> = (0..10).map(|k| format!("'{{\"k\":{k},\"port\":{}}}'", port(k))).collect();
+    let output = output(&node, "tutorial-many").replace("%{sequence}", "%{sequence}-%{k}");
+    let main = format!(
+        "input {{ generator {{ lines => [{}] count => 1000 codec => json }} stdin {{}} }} {output}",
+        lines.join(", ")
+    );
+    let replay = |options| replay_conf(&node, "tutorial-many", options).replace("%{sequence}", "%{sequence}-%{k}");
+    let place = place(&main, &replay(""));
+    let mut process = Process::running(place.command(RUN));
+    let count = || {
+        node.call("POST", "/tutorial-many/_refresh", None);
+        node.call("GET", "/tutorial-many/_count", None)["count"].as_i64().unwrap_or(0)
+    };
+    process.until("all documents", || (count() == 10_000).then_some(()));
+    process.end_input();
+    let said = process.stop();
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(dead_letters(&place.join(QUEUE)).len(), 1000);
+    // All of them were read: a replay that ends with the queue has nothing to do.
+    let place = place.file("replay.conf", &replay("exit_after_read => true"));
+    assert_eq!(place.run(REPLAY).code, 0);
+    let documents = node.documents("tutorial-many");
+    assert_eq!(documents.iter().filter(|document| document.source["port"] == -1).count(), 1000);
+    assert!(documents.iter().all(|document| document.version == 1), "one was stored twice");
+    node.delete("tutorial-many");
+}
+
 #[test]
 fn the_elasticsearch_example_repairs_what_the_server_rejects() {
     let Some(node) = Node::given() else { return };

@@ -195,6 +195,7 @@ impl Running {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
         }
+        crashed |= self.crew.plan.outputs.iter().any(|slot| slot.output.has_failed());
         close(self.crew.plan.filters.iter(), self.crew.plan.outputs.iter()).await;
         for slot in &mut self.ended_inputs {
             slot.input.close().await;

@@ -116,6 +116,11 @@ pub trait Output: Send + Sync {
     /// again after a wait, and only that; an output with a retry rhythm of its own waits inside, until `stop`.
     async fn write(&self, batch: &OutputBatch<'_>, stop: &Stop) -> Result<Deliveries, GivenBack>;
 
+    /// Whether it asked the pipeline to stop because it can never deliver anything. The pipeline counts as broken then.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Called once after the last batch.
     async fn close(&self) {}
 }

@@ -68,6 +68,7 @@ pub const OUTPUTS: &[OutputPlugin] = &[
     outputs::file::PLUGIN,
     outputs::http::PLUGIN,
     outputs::null::PLUGIN,
+    outputs::elasticsearch::OPENSEARCH,
     outputs::stdout::PLUGIN,
     outputs::tcp::PLUGIN,
     outputs::udp::PLUGIN,

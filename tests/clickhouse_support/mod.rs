@@ -174,7 +174,7 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     let is_refused = |reply: &Reply| match reply {
         Reply::Http { status, headers, .. } => *status != 200 || !headers.is_empty(),
         Reply::Late(..) => false,
-        Reply::Close | Reply::Reset => true,
+        Reply::Close | Reply::Reset | Reply::Raw(_) => true,
     };
     if reply.as_ref().is_some_and(is_refused) {
         return reply.unwrap();

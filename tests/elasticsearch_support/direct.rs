@@ -18,14 +18,28 @@ pub struct Direct {
 impl Direct {
     /// Builds it from the inside of an `elasticsearch` block, and starts it.
     pub fn start(options: &str, dead_letters: bool) -> Self {
-        let direct = Self::build(options, dead_letters).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        Self::start_as("elasticsearch", options, dead_letters)
+    }
+
+    /// As [`Direct::start`], from an `opensearch` block.
+    pub fn start_opensearch(options: &str, dead_letters: bool) -> Self {
+        Self::start_as("opensearch", options, dead_letters)
+    }
+
+    fn start_as(plugin: &str, options: &str, dead_letters: bool) -> Self {
+        let direct = Self::build_as(plugin, options, dead_letters).unwrap_or_else(|mistakes| panic!("{mistakes}"));
         direct.register().unwrap();
         direct
     }
 
     /// Builds it; the error holds all mistakes.
     pub fn build(options: &str, dead_letters: bool) -> Result<Self, String> {
-        let text = format!("output {{ elasticsearch {{ {options} }} }}");
+        Self::build_as("elasticsearch", options, dead_letters)
+    }
+
+    /// As [`Direct::build`], for the plugin of this name.
+    pub fn build_as(plugin: &str, options: &str, dead_letters: bool) -> Result<Self, String> {
+        let text = format!("output {{ {plugin} {{ {options} }} }}");
         let origin = Origin::String { name: "config string".to_owned(), text };
         let language = Language { support_escapes: false, escape_style: EscapeStyle::None };
         let loaded = config::load(&origin, &language, &Variables::from_environment());

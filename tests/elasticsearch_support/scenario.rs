@@ -68,15 +68,25 @@ impl<'a> Scenario<'a> {
                 ended || shown.and_then(|()| self.metrics_are_right(&program)).is_ok()
             });
             let counted = self.metrics_are_right(&program);
+            self.stops_as_expected(&mut program)?;
             let status = program.finish(PATIENCE);
             let log = || format!("it ended with {status}; its log:\n{}", program.log().join("\n"));
-            check(status.success(), log)?;
+            let stops = self.expect["stops"].is_string();
+            check(status.success() != stops, log)?;
             counted?;
         }
         let right = self.error_is_right(&program).and_then(|()| self.requests_are_right());
         let right =
             right.and_then(|()| self.log_is_right(&program)).and_then(|()| self.dead_letters_are_right(&program));
         right.map_err(|why| format!("{why}; its log:\n{}", program.log().join("\n")))
+    }
+
+    /// A pipeline that shuts itself down does so although its input goes on.
+    fn stops_as_expected(&self, program: &mut Program) -> Verdict {
+        let Some(words) = self.expect["stops"].as_str() else { return Ok(()) };
+        let ended = eventually(PATIENCE, || program.has_ended());
+        check(ended, || "it goes on".to_owned())?;
+        check(program.has_logged("error", &[words]), || format!("no error says `{words}`"))
     }
 
     /// `events` is one step.
@@ -130,6 +140,7 @@ impl<'a> Scenario<'a> {
             let all = requests.iter().all(|request| request.header("authorization") == Some(auth));
             check(all && !requests.is_empty(), || "a request lacks the login".to_owned())?;
         }
+        self.puts_are_right()?;
         let Some(expected) = self.expect["requests"].as_array() else { return Ok(()) };
         let others = self.server.requests().into_iter().filter(|request| !request.is_bulk());
         let seen: Vec<Json> = others.map(|r| Json::from(format!("{} {}", r.method, r.path()))).collect();
@@ -139,6 +150,23 @@ impl<'a> Scenario<'a> {
         let mut left = seen.iter();
         let in_order = expected.iter().all(|wanted| left.any(|request| request == wanted));
         check(in_order, || format!("expected in this order {expected:?}, got {seen:?}"))
+    }
+
+    fn puts_are_right(&self) -> Verdict {
+        let requests = self.server.requests();
+        let body = |path: &str| {
+            let put = requests.iter().find(|request| request.method == "PUT" && request.path() == path);
+            put.and_then(|put| serde_json::from_slice::<Json>(&put.body).ok()).ok_or(format!("no PUT {path}"))
+        };
+        for (path, expected) in self.expect["put_body"].as_object().into_iter().flatten() {
+            let body = body(path)?;
+            check(is_subset(expected, &body), || format!("expected {expected} in the body of {path}, got {body}"))?;
+        }
+        for (path, absent) in self.expect["put_body_absent"].as_object().into_iter().flatten() {
+            let body = body(path)?.to_string();
+            check(!body.contains(absent.as_str().unwrap()), || format!("{absent} is in {body}"))?;
+        }
+        Ok(())
     }
 
     fn bulks_are_right(&self, which: &str, server: &Server) -> Verdict {
@@ -255,7 +283,7 @@ fn compare(expected: &Json, actual: Vec<Json>) -> Verdict {
 /// The document without what every event has.
 fn shown(document: &Json) -> Json {
     let mut document = document.clone();
-    for inner in ["", "/doc"] {
+    for inner in ["", "/doc", "/script/params/e", "/script/params/event"] {
         if let Some(Json::Object(fields)) = document.pointer_mut(inner) {
             fields.remove("@timestamp");
             fields.remove("@version");

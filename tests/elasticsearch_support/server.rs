@@ -49,6 +49,8 @@ pub enum Reply {
     Close,
     /// Reset the connection after a piece of the answer.
     Reset,
+    /// Send these bytes as they are, and hang up.
+    Raw(Vec<u8>),
     /// Answer later.
     Late(Duration, Box<Reply>),
 }
@@ -201,6 +203,10 @@ fn answer(stream: &mut impl Write, reply: Reply, head: bool) -> Option<()> {
         Reply::Close => None,
         Reply::Reset => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"errors\"");
+            None
+        }
+        Reply::Raw(bytes) => {
+            let _ = stream.write_all(&bytes).and_then(|()| stream.flush());
             None
         }
         Reply::Late(delay, reply) => {

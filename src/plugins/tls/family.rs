@@ -255,8 +255,7 @@ fn kind(options: &mut Options<'_>, name: &'static str, path: Option<&PathBuf>) {
 }
 
 impl Protocols {
-    /// Declares and reads `ssl_supported_protocols`. Names are checked only where TLS is on.
-    pub fn read_versions(options: &mut Options<'_>, enabled: bool) -> Self {
+    fn read_versions(options: &mut Options<'_>, enabled: bool) -> Self {
         let names = options
             .strings("ssl_supported_protocols")
             .doc("TLS versions to use: TLSv1.2, TLSv1.3; both unless given.")
@@ -272,7 +271,8 @@ impl Protocols {
         protocols
     }
 
-    fn read(options: &mut Options<'_>, enabled: bool) -> Self {
+    /// Declares and reads `ssl_supported_protocols` and `ssl_cipher_suites`. Names are checked only where TLS is on.
+    pub fn read(options: &mut Options<'_>, enabled: bool) -> Self {
         let mut protocols = Self::read_versions(options, enabled);
         let names = options
             .strings("ssl_cipher_suites")

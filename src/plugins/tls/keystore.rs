@@ -12,7 +12,7 @@ use crate::plugins::Secret;
 const JKS: [u8; 4] = [0xFE, 0xED, 0xFE, 0xED];
 
 /// The key of a file with its certificates.
-pub(super) fn identity(option: &'static str, path: &Path, password: &Secret) -> Result<Identity, BadOption> {
+pub fn identity(option: &'static str, path: &Path, password: &Secret) -> Result<Identity, BadOption> {
     let archive = open(option, path, password)?;
     let key = archive
         .keys
@@ -29,7 +29,7 @@ pub(super) fn identity(option: &'static str, path: &Path, password: &Secret) -> 
 }
 
 /// The certificates of a file; at least one.
-pub(super) fn authorities(
+pub fn authorities(
     option: &'static str,
     path: &Path,
     password: &Secret,
@@ -55,7 +55,7 @@ fn open(option: &'static str, path: &Path, password: &Secret) -> Result<Pkcs12Ar
 }
 
 /// What to do with a file in Java's own form.
-pub(super) fn convert(path: &Path) -> String {
+pub fn convert(path: &Path) -> String {
     let path = path.display();
     format!(
         "JKS files cannot be read: convert it with `keytool -importkeystore -srckeystore {path} -destkeystore \

@@ -22,6 +22,7 @@ use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
 pub use client::{ClientTls, Trust};
 pub use family::{Family, Sides, refuse_old_names};
 pub use http::{explained, for_http};
+pub(super) use keystore::{authorities as stored_authorities, convert as conversion, identity as stored_identity};
 pub use pem::{authorities, identity};
 pub use server::{ClientAuthentication, ServerTls, subject};
 

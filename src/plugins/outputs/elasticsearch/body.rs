@@ -8,15 +8,13 @@ use flate2::write::GzEncoder;
 
 use super::action::Action;
 
-/// A request is cut before the action that would make its body larger than this, before compression.
-const TARGET_BYTES: usize = 20 * 1024 * 1024;
-
-/// Cuts actions into requests: ranges of the slice. An action larger than the limit goes alone.
-pub(super) fn split(actions: &[Action]) -> Vec<Range<usize>> {
+/// Cuts actions into requests: ranges of the slice. A request is cut before the action that would make its body larger
+/// than `target` bytes, before compression; an action larger than that goes alone.
+pub(super) fn split(actions: &[Action], target: usize) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut size) = (0, 0);
     for (at, action) in actions.iter().enumerate() {
-        if at > start && size + action.size() > TARGET_BYTES {
+        if at > start && size + action.size() > target {
             ranges.push(start..at);
             (start, size) = (at, 0);
         }
@@ -64,6 +62,12 @@ mod tests {
 
     use super::super::action::Kind;
     use super::*;
+
+    const TARGET_BYTES: usize = 20 * 1024 * 1024;
+
+    fn split(actions: &[Action]) -> Vec<Range<usize>> {
+        super::split(actions, TARGET_BYTES)
+    }
 
     fn actions(sizes: &[usize]) -> Vec<Action> {
         let mut end = 0;

@@ -59,7 +59,7 @@ impl<'a> Work<'a> {
         for (at, why) in std::mem::take(&mut self.unmapped) {
             sender.count("documents.non_retryable_failures", 1);
             let Some(event) = self.batch.events.get(at) else { continue };
-            let reason = reason::unmapped(&why, event);
+            let reason = reason::unmapped(sender.flavor, &why, event);
             if sender.rules.dead_letters {
                 self.dead.push((at, reason));
             } else {
@@ -93,13 +93,14 @@ impl<'a> Work<'a> {
         sender.count("documents.successes", done);
         sender.count("documents.non_retryable_failures", dropped);
         sender.count("documents.retryable_failures", again.len());
-        sender.count("documents.dlq_routed", refused.len());
+        let path = if sender.flavor.is_elastic() { "documents.dlq_routed" } else { "documents.non_retryable_failures" };
+        sender.count(path, refused.len());
         self.give_up(&refused);
         self.actions = again;
     }
 
     fn give_up(&mut self, refused: &[(usize, Item, Verdict)]) {
-        let enabled = self.output.sender.rules.dead_letters;
+        let (enabled, flavor) = (self.output.sender.rules.dead_letters, self.output.sender.flavor);
         for (at, item, verdict) in refused {
             let Some(action) = self.actions.get(*at) else { continue };
             let Some(event) = self.batch.events.get(action.event) else { continue };
@@ -108,8 +109,8 @@ impl<'a> Work<'a> {
             }
             if enabled {
                 let reason = match verdict {
-                    Verdict::Ambiguous => reason::ambiguous(&self.bytes, action, event),
-                    _ => reason::refused(&self.bytes, action, event, item),
+                    Verdict::Ambiguous => reason::ambiguous(flavor, &self.bytes, action, event),
+                    _ => reason::refused(flavor, &self.bytes, action, event, item),
                 };
                 self.dead.push((action.event, reason));
             } else {
@@ -142,12 +143,13 @@ impl<'a> Work<'a> {
 
     fn log_lost(&self, action: &Action, item: &Item) {
         let (action_text, response) = (self.shown(action), reason::response(item));
+        let product = self.output.sender.flavor.product();
         if item.error_type() == "invalid_index_name_exception" && item.action == "index" {
             tracing::error!(target: LOG, status = item.status, action = %action_text, response = %response,
-                "Could not index event to Elasticsearch.");
+                "Could not index event to {product}.");
         } else {
             tracing::warn!(target: LOG, status = item.status, action = %action_text, response = %response,
-                "Could not index event to Elasticsearch.");
+                "Could not index event to {product}.");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The addresses of one server: health check, product, licence and bulk, each with prefix and query in place.
+//! The addresses of one server: health check, product, licence, nodes and bulk, each with prefix and query in place.
 
 use reqwest::Url;
 use reqwest::header::HeaderValue;
@@ -17,6 +17,10 @@ pub(super) struct Paths {
     pub bulk: Option<String>,
     /// `healthcheck_path`.
     pub health: Option<String>,
+    /// `sniffing_path`.
+    pub sniffing: Option<String>,
+    /// Bulk replies are asked for in full.
+    pub full_replies: bool,
     /// `parameters`, in order.
     pub parameters: Vec<(String, String)>,
 }
@@ -32,37 +36,63 @@ pub(super) struct Endpoint {
     pub root: Url,
     /// `GET` here tells the licence.
     pub license: Url,
+    /// `GET` here tells of all nodes of the cluster.
+    pub nodes: Url,
     /// Bulk requests whose actions have no ids.
     pub bulk: Url,
     /// Bulk requests with ids.
     pub bulk_with_ids: Url,
     /// The `Authorization` header.
     pub authorization: Option<HeaderValue>,
+    base: Base,
+}
+
+/// What all addresses of a server have in common.
+#[derive(Clone, Debug)]
+struct Base {
+    origin: String,
+    prefix: String,
+    query: String,
+}
+
+impl Base {
+    /// Of a path that an option may have given with the prefix in it.
+    fn url(&self, path: &str) -> Result<Url, String> {
+        let (path, own) = path.split_once('?').unwrap_or((path, ""));
+        self.joined(&prefixed(&self.prefix, path), own)
+    }
+
+    fn joined(&self, path: &str, own: &str) -> Result<Url, String> {
+        let query: Vec<&str> = [self.query.as_str(), own].into_iter().filter(|q| !q.is_empty()).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        let text = format!("{}{path}{mark}{}", self.origin, query.join("&"));
+        Url::parse(&text).map_err(|e| format!("the address {}{path} is not valid: {e}", self.origin))
+    }
 }
 
 impl Endpoint {
     /// Puts the addresses together.
     pub fn new(address: &Address, paths: &Paths, authorization: Option<HeaderValue>) -> Result<Self, String> {
         let query = joined_query(address.query.as_deref(), &paths.parameters);
-        let url = |path: &str| {
-            let (path, own) = path.split_once('?').map_or((path, None), |(p, q)| (p, Some(q)));
-            let path = prefixed(&address.prefix, path);
-            let query: Vec<&str> =
-                [query.as_str(), own.unwrap_or_default()].into_iter().filter(|q| !q.is_empty()).collect();
-            let mark = if query.is_empty() { "" } else { "?" };
-            let text = format!("{}{path}{mark}{}", address.origin, query.join("&"));
-            Url::parse(&text).map_err(|e| format!("the address {}{path} is not valid: {e}", address.origin))
-        };
+        let base = Base { origin: address.origin.clone(), prefix: address.prefix.clone(), query };
         let bulk = paths.bulk.as_deref().unwrap_or("/_bulk");
+        let bulk = |ids| if paths.full_replies { base.url(bulk) } else { base.url(&filtered(bulk, ids)) };
         Ok(Self {
             label: format!("{}{}/", address.origin, address.prefix),
-            health: url(paths.health.as_deref().unwrap_or("/"))?,
-            root: url("/")?,
-            license: url("/_license")?,
-            bulk: url(&filtered(bulk, ""))?,
-            bulk_with_ids: url(&filtered(bulk, FILTER_IDS))?,
+            health: base.url(paths.health.as_deref().unwrap_or("/"))?,
+            root: base.url("/")?,
+            license: base.url("/_license")?,
+            nodes: base.url(paths.sniffing.as_deref().unwrap_or("/_nodes/http"))?,
+            bulk: bulk("")?,
+            bulk_with_ids: bulk(FILTER_IDS)?,
             authorization,
+            base,
         })
+    }
+
+    /// Another address of the server, whose path is percent-encoded where it has to be.
+    pub fn at(&self, path: &str) -> Result<Url, String> {
+        self.base.joined(&format!("{}{path}", self.base.prefix), "")
     }
 }
 
@@ -113,6 +143,8 @@ mod tests {
             assert_eq!(e.health.as_str(), "http://h:9200/es/");
             assert_eq!(e.license.as_str(), "http://h:9200/es/_license");
             assert!(e.bulk.as_str().starts_with("http://h:9200/es/_bulk?filter_path="), "{}", e.bulk);
+            // An alias may be called like the prefix.
+            assert_eq!(e.at("/es").unwrap().as_str(), "http://h:9200/es/es");
         }
         let paths = Paths { bulk: Some("/es//_bulk".into()), health: Some("/es/ping".into()), ..Paths::default() };
         let e = endpoint("http://h/es", None, &paths);
@@ -133,6 +165,8 @@ mod tests {
             Some("b=3&refresh=wait_for&a=2&require_alias=true&filter_path=errors,items.*.error,items.*.status")
         );
         assert_eq!(e.root.query(), Some("b=3&refresh=wait_for&a=2"));
+        let full = Paths { full_replies: true, ..Paths::default() };
+        assert_eq!(endpoint("h", None, &full).bulk_with_ids.as_str(), "http://h:9200/_bulk");
         let own = Paths { bulk: Some("/_bulk?filter_path=*".into()), ..Paths::default() };
         assert_eq!(endpoint("h", None, &own).bulk_with_ids.query(), Some("filter_path=*"));
     }

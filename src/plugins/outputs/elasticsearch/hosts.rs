@@ -33,6 +33,8 @@ pub(super) struct Explicit {
     pub password: Option<Secret>,
     /// `path`.
     pub path: Option<String>,
+    /// `sniffing`: servers that are found get what all of `hosts` have in common.
+    pub sniffing: bool,
 }
 
 /// Where one server is and who we are there.
@@ -46,6 +48,14 @@ pub(super) struct Address {
     pub query: Option<String>,
     /// User and password, when both are known.
     pub login: Option<(String, Secret)>,
+}
+
+impl Address {
+    /// The same on another server of the cluster: `host:port`.
+    pub fn on(&self, place: &str) -> Self {
+        let scheme = self.origin.split_once("://").map_or("http", |(scheme, _)| scheme);
+        Self { origin: format!("{scheme}://{place}"), ..self.clone() }
+    }
 }
 
 impl HostUrl {
@@ -113,7 +123,8 @@ pub(super) fn clean_path(path: &str) -> String {
     path.split('/').filter(|step| !step.is_empty()).flat_map(|step| ["/", step]).collect()
 }
 
-fn percent_decoded(text: &str) -> String {
+/// A text of a URL without its percent signs.
+pub(super) fn percent_decoded(text: &str) -> String {
     let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -149,6 +160,9 @@ pub(super) fn resolve(hosts: &[HostUrl], explicit: &Explicit) -> Result<Vec<Addr
         )),
         _ => Ok(()),
     };
+    if explicit.sniffing {
+        in_common(hosts)?;
+    }
     let path = explicit.path.as_deref().map(clean_path).filter(|p| !p.is_empty());
     agree("user", explicit.user.as_deref(), first.user.as_deref())?;
     agree("password", explicit.password.as_ref().map(Secret::reveal), first.password.as_ref().map(Secret::reveal))?;
@@ -167,6 +181,25 @@ pub(super) fn resolve(hosts: &[HostUrl], explicit: &Explicit) -> Result<Vec<Addr
         }
     });
     Ok(addresses.collect())
+}
+
+/// What servers that are found have to share must be the same for all that are given.
+fn in_common(hosts: &[HostUrl]) -> Result<(), String> {
+    let Some(first) = hosts.first() else { return Ok(()) };
+    let differing = [
+        ("scheme", hosts.iter().any(|host| host.https != first.https)),
+        ("port", hosts.iter().any(|host| host.port != first.port)),
+        ("user", hosts.iter().any(|host| host.user != first.user)),
+        ("password", hosts.iter().any(|host| host.password != first.password)),
+        ("path", hosts.iter().any(|host| host.path != first.path)),
+    ];
+    match differing.iter().find(|(_, differs)| *differs) {
+        Some((what, _)) => Err(format!(
+            "Cannot have multiple values for {what} in `hosts` when `sniffing` is on: servers that are found would not \
+             know which one is theirs"
+        )),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +235,26 @@ mod tests {
         assert_eq!(origins(&["b", "a:9201"]).unwrap(), ["http://b:9200", "http://a:9201"]);
         assert_eq!(origins(&["https://a", "http://b"]).unwrap(), ["https://a:9200", "https://b:9200"]);
         assert!(origins(&["http://a", "https://b"]).is_err_and(|e| e.contains("Explicit value")));
+    }
+
+    #[test]
+    fn what_sniffed_servers_take_over_must_be_one() {
+        let explicit = Explicit { sniffing: true, ..Explicit::default() };
+        for (hosts, what) in [
+            (["http://a", "b"], Some("scheme")),
+            (["a:1", "b:2"], Some("port")),
+            (["http://u:p@a", "http://v:p@b"], Some("user")),
+            (["http://a/es", "http://b"], Some("path")),
+            (["a:1", "b:1"], None),
+        ] {
+            let parsed = hosts.map(|h| HostUrl::parse(h).unwrap());
+            match (resolve(&parsed, &explicit), what) {
+                (Ok(_), None) => {}
+                (Err(error), Some(what)) => assert!(error.contains(&format!("values for {what}")), "{error}"),
+                (other, _) => panic!("{hosts:?}: {other:?}"),
+            }
+            assert!(resolve(&parsed, &Explicit::default()).is_ok() || what == Some("user"));
+        }
     }
 
     #[test]

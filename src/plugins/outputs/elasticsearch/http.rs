@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, Url, redirect};
+use reqwest::{Client, Method, Proxy, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::super::server_tls::{self, Tls};
 use super::endpoint::Endpoint;
+use super::flavor::Flavor;
 use crate::plugins::tls::{BadOption, explained};
 
 /// The reference's fixed limit for a new connection.
@@ -23,6 +24,8 @@ const SLOWEST_UPLOAD_BYTES_PER_SECOND: usize = 128 * 1024;
 /// How to talk to all servers of an output.
 #[derive(Clone, Debug)]
 pub(super) struct HttpOptions {
+    /// The plugin.
+    pub flavor: Flavor,
     /// `timeout`: the longest silence of a server.
     pub timeout: Duration,
     /// `pool_max`.
@@ -33,6 +36,8 @@ pub(super) struct HttpOptions {
     pub idle: Option<Duration>,
     /// `custom_headers`.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// `proxy`
+    pub proxy: Option<Proxy>,
     /// The `ssl_*` options when TLS is on.
     pub tls: Option<Tls>,
 }
@@ -85,6 +90,10 @@ impl Http {
                 .no_proxy()
                 .referer(false)
                 .redirect(redirects);
+            let builder = match &options.proxy {
+                Some(proxy) => builder.proxy(proxy.clone()),
+                None => builder,
+            };
             let builder = server_tls::apply(builder, options.tls.as_ref())?;
             let failed = |e| format!("the connections cannot be set up: {}", explained(e));
             builder.build().map_err(|e| BadOption { option: "hosts", message: failed(e) })
@@ -92,7 +101,7 @@ impl Http {
         Ok(Self {
             asking: client(redirect::Policy::limited(5))?,
             sending: client(redirect::Policy::none())?,
-            headers: standard_headers(),
+            headers: standard_headers(options.flavor),
             custom: options.headers.clone(),
             timeout: options.timeout,
             permits: Semaphore::new(options.connections),
@@ -122,6 +131,13 @@ impl Http {
     ) -> Result<Reply, Unreachable> {
         let size = body.len();
         let request = self.sending.post(url.clone()).headers(self.headers(own, endpoint)).body(body);
+        self.run(request, size).await
+    }
+
+    /// Puts a document of the API in place.
+    pub async fn put(&self, url: &Url, endpoint: &Endpoint, body: Vec<u8>) -> Result<Reply, Unreachable> {
+        let size = body.len();
+        let request = self.sending.put(url.clone()).headers(self.headers(HeaderMap::new(), endpoint)).body(body);
         self.run(request, size).await
     }
 
@@ -181,24 +197,28 @@ fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
     Ok(out)
 }
 
-fn standard_headers() -> HeaderMap {
+fn standard_headers(flavor: Flavor) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    headers.insert("x-elastic-product-origin", HeaderValue::from_static("logstash-output-elasticsearch"));
+    if flavor.is_elastic() {
+        headers.insert("x-elastic-product-origin", HeaderValue::from_static("logstash-output-elasticsearch"));
+    }
     headers.insert("accept-encoding", HeaderValue::from_static("gzip,deflate"));
     headers.insert("connection", HeaderValue::from_static("Keep-Alive"));
-    if let Ok(agent) = HeaderValue::from_str(&user_agent()) {
+    if let Ok(agent) = HeaderValue::from_str(&user_agent(flavor)) {
         headers.insert("user-agent", agent);
     }
     headers
 }
 
 /// The shape that Logstash sends; there is no JVM to name.
-fn user_agent() -> String {
+fn user_agent(flavor: Flavor) -> String {
     let system = rustix::system::uname();
     let version = env!("CARGO_PKG_VERSION");
+    let plugin =
+        if flavor.is_elastic() { "logstash-output-elasticsearch/12.1.6" } else { "logstash-output-opensearch/2.1.0" };
     format!(
-        "Spillway/{version} (OS={}-{}-{}; JVM=none-0) logstash-output-elasticsearch/12.1.6",
+        "Spillway/{version} (OS={}-{}-{}; JVM=none-0) {plugin}",
         system.sysname().to_string_lossy(),
         system.release().to_string_lossy(),
         system.machine().to_string_lossy(),

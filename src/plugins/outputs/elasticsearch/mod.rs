@@ -1,25 +1,38 @@
-//! `elasticsearch`: writes events to Elasticsearch or OpenSearch with bulk requests.
+//! `elasticsearch` and `opensearch`: write events to those servers with bulk requests.
 //!
-//! The way of a batch: [`action`] turns events into bulk lines, once; [`sender`] posts them ([`body`] cuts and packs,
+//! The way of a batch: [`actions`] turns events into bulk lines, once; [`sender`] posts them ([`body`] cuts and packs,
 //! [`cluster`], [`pool`] and [`http`] know the servers) until every action has an answer; [`verdict`] sorts the
-//! answers; [`delivery`] sends again what has to be, and makes dead letters of what can never be accepted.
+//! answers; [`delivery`] sends again what has to be, and makes dead letters of what can never be accepted. Before the
+//! first batch, [`setup`] puts in place what the indexes need. The two plugins differ in their [`options`], and in
+//! what [`flavor`] says.
 
 mod action;
+mod actions;
 mod body;
+mod cloud;
 mod cluster;
 mod credentials;
+mod default_template;
 mod delivery;
 mod endpoint;
+mod flavor;
 mod hosts;
 mod http;
+mod json_text;
+mod lifecycle;
 mod options;
 mod pairing;
 mod pool;
 mod reason;
 mod reply;
 mod sender;
+mod setup;
+mod sniffing;
 mod startup;
-mod unsupported;
+mod stream;
+mod target;
+mod template;
+mod update;
 mod verdict;
 
 use std::collections::HashSet;
@@ -30,7 +43,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::DropGuard;
 use tracing::Instrument;
 
-use self::action::Actions;
+use self::actions::Actions;
 use self::cluster::Cluster;
 use self::delivery::Work;
 use self::http::Http;
@@ -44,9 +57,18 @@ use crate::plugins::{
     Context, DeadLetters, Deliveries, GivenBack, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
 };
 
-/// The plugin.
-pub const PLUGIN: OutputPlugin =
-    OutputPlugin { name: "elasticsearch", summary: "Writes events to Elasticsearch or OpenSearch.", build };
+/// The plugin for Elasticsearch.
+pub const PLUGIN: OutputPlugin = OutputPlugin {
+    name: "elasticsearch",
+    summary: "Writes events to Elasticsearch or OpenSearch.",
+    build: elasticsearch,
+};
+/// The plugin for OpenSearch.
+pub const OPENSEARCH: OutputPlugin = OutputPlugin {
+    name: "opensearch",
+    summary: "Writes events to OpenSearch, with the options of its plugin for Logstash.",
+    build: opensearch,
+};
 
 /// Name of the logger.
 const LOG: &str = "logstash.outputs.elasticsearch";
@@ -63,6 +85,8 @@ struct Elasticsearch {
     blocked: Mutex<HashSet<Text>>,
     /// Buffers of batches that are done, one for each worker at most.
     buffers: Mutex<Vec<Vec<u8>>>,
+    /// What was decided while the options were read.
+    notes: Vec<String>,
     /// Names pipeline and plugin in every line of the log.
     span: tracing::Span,
     closed: Stop,
@@ -70,12 +94,27 @@ struct Elasticsearch {
     _guard: DropGuard,
 }
 
-fn build(options: &mut Options<'_>) -> Box<dyn Output> {
-    let Some(settings) = options::read(options) else { return Box::new(Misconfigured) };
+fn elasticsearch(options: &mut Options<'_>) -> Box<dyn Output> {
+    let settings = options::elasticsearch(options);
+    build(options, settings, |option| option)
+}
+
+fn opensearch(options: &mut Options<'_>) -> Box<dyn Output> {
+    let settings = options::opensearch(options);
+    build(options, settings, options::opensearch_name)
+}
+
+/// `named` tells what the plugin calls an option of TLS.
+fn build(
+    options: &mut Options<'_>,
+    settings: Option<Settings>,
+    named: fn(&'static str) -> &'static str,
+) -> Box<dyn Output> {
+    let Some(settings) = settings else { return Box::new(Misconfigured) };
     let http = match Http::new(&settings.http) {
         Ok(http) => http,
         Err(bad) => {
-            options.invalid(bad.option, bad.message);
+            options.invalid(named(bad.option), bad.message);
             return Box::new(Misconfigured);
         }
     };
@@ -89,8 +128,10 @@ impl Elasticsearch {
         Self {
             actions: settings.actions,
             sender: Sender {
-                cluster: Arc::new(Cluster::new(http, pool, settings.resurrect_delay)),
+                cluster: Arc::new(Cluster::new(http, pool, settings.care, context)),
                 rules: settings.rules,
+                flavor: settings.flavor,
+                target_bytes: settings.target_bytes,
                 compression: settings.compression,
                 retry: settings.retry,
                 metrics: context.metrics.clone(),
@@ -98,6 +139,7 @@ impl Elasticsearch {
             dead_letters: context.dead_letters.clone(),
             blocked: Mutex::default(),
             buffers: Mutex::default(),
+            notes: settings.notes,
             span: context.log_span(),
             _guard: closed.clone().drop_guard(),
             closed,
@@ -115,6 +157,10 @@ impl Output for Elasticsearch {
         self.deliver(batch, stop).instrument(self.span.clone()).await
     }
 
+    fn has_failed(&self) -> bool {
+        self.sender.cluster.has_failed()
+    }
+
     async fn close(&self) {
         self.closed.cancel();
     }
@@ -123,8 +169,10 @@ impl Output for Elasticsearch {
 impl Elasticsearch {
     async fn start(&self, stop: &Stop) -> Result<(), PluginError> {
         let cluster = &self.sender.cluster;
-        let hosts: Vec<&str> = cluster.pool.hosts().iter().map(|host| host.endpoint.label.as_str()).collect();
-        tracing::info!(target: LOG, "New Elasticsearch output, hosts: {}", hosts.join(", "));
+        let hosts = cluster.pool.hosts();
+        let hosts: Vec<&str> = hosts.iter().map(|host| host.endpoint.label.as_str()).collect();
+        tracing::info!(target: LOG, "New {} output, hosts: {}", self.sender.flavor.product(), hosts.join(", "));
+        self.notes.iter().for_each(|note| tracing::info!(target: LOG, "{note}"));
         tokio::select! {
             looked = cluster.first_look() => looked?,
             () = stop.cancelled() => return Ok(()),

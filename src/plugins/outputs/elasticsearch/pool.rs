@@ -1,12 +1,14 @@
 //! The servers of one output: which of them are alive, and which one gets the next request.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
 use super::endpoint::Endpoint;
+use super::startup::Server;
 
 /// One server.
 pub(super) struct Host {
@@ -21,6 +23,16 @@ pub(super) struct Host {
 }
 
 impl Host {
+    fn new(endpoint: Endpoint, requests: usize) -> Arc<Self> {
+        Arc::new(Self {
+            endpoint,
+            alive: AtomicBool::new(false),
+            dead_since: Mutex::new(None),
+            busy: AtomicUsize::new(0),
+            permits: Semaphore::new(requests),
+        })
+    }
+
     /// Whether it gets requests.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
@@ -32,25 +44,31 @@ impl Host {
     }
 }
 
+/// Servers at one moment.
+type Hosts = Arc<[Arc<Host>]>;
+
 /// All servers of one output.
 pub(super) struct Pool {
-    hosts: Vec<Host>,
+    hosts: RwLock<Hosts>,
+    requests_per_host: usize,
     turn: AtomicUsize,
     newest_major: AtomicU32,
+    /// What the server with the highest version is.
+    newest: Mutex<Option<Server>>,
 }
 
 /// A server that works on a request of ours while this lives.
-pub(super) struct Lent<'a>(&'a Host);
+pub(super) struct Lent(Arc<Host>);
 
-impl std::ops::Deref for Lent<'_> {
+impl std::ops::Deref for Lent {
     type Target = Host;
 
     fn deref(&self) -> &Host {
-        self.0
+        &self.0
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for Lent {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
     }
@@ -59,35 +77,58 @@ impl Drop for Lent<'_> {
 impl Pool {
     /// Nobody is alive yet.
     pub fn new(endpoints: Vec<Endpoint>, requests_per_host: usize) -> Self {
-        let host = |endpoint| Host {
-            endpoint,
-            alive: AtomicBool::new(false),
-            dead_since: Mutex::new(None),
-            busy: AtomicUsize::new(0),
-            permits: Semaphore::new(requests_per_host),
-        };
+        let hosts = endpoints.into_iter().map(|endpoint| Host::new(endpoint, requests_per_host));
         Self {
-            hosts: endpoints.into_iter().map(host).collect(),
+            hosts: RwLock::new(hosts.collect()),
+            requests_per_host,
             turn: AtomicUsize::new(0),
             newest_major: AtomicU32::new(0),
+            newest: Mutex::new(None),
         }
     }
 
-    /// All servers, in the order of `hosts`.
-    pub fn hosts(&self) -> &[Host] {
-        &self.hosts
+    /// All servers: those of `hosts` in their order, or those that were found.
+    pub fn hosts(&self) -> Hosts {
+        self.hosts.read().clone()
+    }
+
+    /// From now on these are the servers. Those that stay keep their state; gives those that are new.
+    pub fn replace(&self, endpoints: Vec<Endpoint>) -> Vec<Arc<Host>> {
+        let old = self.hosts();
+        let mut new = Vec::new();
+        let hosts = endpoints.into_iter().map(|endpoint| {
+            let known = old.iter().find(|host| host.endpoint.bulk == endpoint.bulk).cloned();
+            known.unwrap_or_else(|| {
+                let host = Host::new(endpoint, self.requests_per_host);
+                new.push(host.clone());
+                host
+            })
+        });
+        let hosts: Hosts = hosts.collect();
+        let gone = old.iter().filter(|old| !hosts.iter().any(|host| Arc::ptr_eq(host, old))).collect::<Vec<_>>();
+        if !gone.is_empty() || !new.is_empty() {
+            let names = |hosts: &mut dyn Iterator<Item = &Arc<Host>>| {
+                hosts.map(|host| host.endpoint.label.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            tracing::info!(target: super::LOG,
+                removed = names(&mut gone.iter().copied()), added = names(&mut new.iter()),
+                "Elasticsearch pool URLs updated");
+        }
+        *self.hosts.write() = hosts;
+        new
     }
 
     /// One of the least busy servers that are alive.
-    pub fn lend(&self) -> Option<Lent<'_>> {
+    pub fn lend(&self) -> Option<Lent> {
+        let hosts = self.hosts();
         let busy = |host: &Host| host.busy.load(Ordering::Acquire);
-        let least = self.hosts.iter().filter(|h| h.is_alive()).map(busy).min()?;
-        let idlest: Vec<&Host> = self.hosts.iter().filter(|h| h.is_alive() && busy(h) <= least).collect();
+        let least = hosts.iter().filter(|h| h.is_alive()).map(|h| busy(h)).min()?;
+        let idlest: Vec<&Arc<Host>> = hosts.iter().filter(|h| h.is_alive() && busy(h) <= least).collect();
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         // Another worker may have taken or lost one meanwhile: then nobody is a bit too busy.
         let host = idlest.get(turn % idlest.len().max(1)).copied()?;
         host.busy.fetch_add(1, Ordering::AcqRel);
-        Some(Lent(host))
+        Some(Lent(host.clone()))
     }
 
     /// Takes a server out until it answers again.
@@ -100,17 +141,27 @@ impl Pool {
     }
 
     /// Lets a server have requests.
-    pub fn mark_alive(&self, host: &Host) {
+    pub fn mark_alive(&self, host: &Host, server: Server) {
+        let before = self.newest_major.fetch_max(server.major, Ordering::AcqRel);
+        if before != 0 && before < server.major {
+            tracing::warn!(target: super::LOG, previous_major = before, new_major = server.major,
+                url = host.endpoint.label.as_str(), "Detected a node with a higher major version than previously observed");
+        }
+        let mut newest = self.newest.lock();
+        if newest.is_none_or(|known| (known.major, known.minor) < (server.major, server.minor)) {
+            *newest = Some(server);
+        }
+        drop(newest);
         host.alive.store(true, Ordering::Release);
-    }
-
-    /// Notes the major version of a server.
-    pub fn saw_major(&self, major: u32) {
-        self.newest_major.fetch_max(major, Ordering::AcqRel);
     }
 
     /// The highest major version seen; 0 before any.
     pub fn newest_major(&self) -> u32 {
         self.newest_major.load(Ordering::Acquire)
+    }
+
+    /// What the server with the highest version is; `None` before any was seen.
+    pub fn newest(&self) -> Option<Server> {
+        *self.newest.lock()
     }
 }

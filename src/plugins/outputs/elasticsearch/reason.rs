@@ -1,6 +1,7 @@
 //! The texts of dead letter reasons and log lines, in the form that Logstash writes (Ruby's `inspect`).
 
 use super::action::{Action, Unmapped};
+use super::flavor::Flavor;
 use super::reply::Item;
 use crate::event::json::{Numbers, Reader};
 use crate::event::{Event, METADATA, Map, Text, Value, text_form};
@@ -9,9 +10,10 @@ use crate::event::{Event, METADATA, Map, Text, Value, text_form};
 const LOGGED_EVENT_CHARS: usize = 200;
 
 /// Why an item is dead.
-pub(super) fn refused(bytes: &[u8], action: &Action, event: &Event, item: &Item) -> String {
+pub(super) fn refused(flavor: Flavor, bytes: &[u8], action: &Action, event: &Event, item: &Item) -> String {
     format!(
-        "Could not index event to Elasticsearch. status: {}, action: {}, response: {}",
+        "Could not index event to {}. status: {}, action: {}, response: {}",
+        flavor.product(),
         item.status,
         with_event(bytes, action, event, usize::MAX),
         response(item)
@@ -19,16 +21,17 @@ pub(super) fn refused(bytes: &[u8], action: &Action, event: &Event, item: &Item)
 }
 
 /// Why an action whose item cannot be found is dead.
-pub(super) fn ambiguous(bytes: &[u8], action: &Action, event: &Event) -> String {
+pub(super) fn ambiguous(flavor: Flavor, bytes: &[u8], action: &Action, event: &Event) -> String {
     format!(
-        "Could not index event to Elasticsearch. ambiguous reply: an ingest pipeline dropped some events of the \
-         request and failed on others, and the server did not say which; this is one of them. action: {}",
+        "Could not index event to {}. ambiguous reply: an ingest pipeline dropped some events of the request and \
+         failed on others, and the server did not say which; this is one of them. action: {}",
+        flavor.product(),
         with_event(bytes, action, event, usize::MAX)
     )
 }
 
 /// Why an event did not become an action.
-pub(super) fn unmapped(unmapped: &Unmapped, event: &Event) -> String {
+pub(super) fn unmapped(flavor: Flavor, unmapped: &Unmapped, event: &Event) -> String {
     let mut fields = event.fields().clone();
     if !event.metadata().is_empty() {
         fields.insert(METADATA, event.metadata().clone());
@@ -38,7 +41,13 @@ pub(super) fn unmapped(unmapped: &Unmapped, event: &Event) -> String {
         Unmapped::Index(name) => {
             format!("Badly formatted index, after interpolation still contains placeholder: [{name}]; event: `{event}`")
         }
-        Unmapped::Action(name) => format!("Elasticsearch doesn't support [{name}] action; event: `{event}`"),
+        Unmapped::Action(name) => {
+            format!("{} doesn't support [{name}] action; event: `{event}`", flavor.product())
+        }
+        Unmapped::Upsert(text) => {
+            format!("Badly formatted upsert, after interpolation it is no JSON object: [{text}]; event: `{event}`")
+        }
+        Unmapped::Join(why) => format!("The join field cannot be set: {why}; event: `{event}`"),
     }
 }
 
@@ -120,7 +129,7 @@ mod tests {
         let error: Map = [("type", "document_parsing_exception"), ("reason", "…")].into_iter().collect();
         let item = Item::made(Kind::Index, 400, Value::Map(error));
         assert_eq!(
-            refused(bytes, &action, &event(), &item),
+            refused(Flavor::Elasticsearch, bytes, &action, &event(), &item),
             "Could not index event to Elasticsearch. status: 400, action: [\"index\", {_id: nil, _index: \"app-logs\", \
              routing: nil}, {\"port\" => \"unknown\", \"@timestamp\" => 2026-03-01T10:00:00.000Z}], response: \
              {\"index\" => {\"status\" => 400, \"error\" => {\"type\" => \"document_parsing_exception\", \"reason\" => \
@@ -130,7 +139,7 @@ mod tests {
         let mut event = event();
         event.metadata_mut().insert("k", 1_i64);
         assert_eq!(
-            unmapped(&Unmapped::Index("%{app}-logs".into()), &event),
+            unmapped(Flavor::Elasticsearch, &Unmapped::Index("%{app}-logs".into()), &event),
             "Badly formatted index, after interpolation still contains placeholder: [%{app}-logs]; event: `{\"port\" \
              => \"unknown\", \"@timestamp\" => 2026-03-01T10:00:00.000Z, \"@metadata\" => {\"k\" => 1}}`"
         );

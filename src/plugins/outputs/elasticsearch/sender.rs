@@ -16,6 +16,7 @@ use super::LOG;
 use super::action::Action;
 use super::body;
 use super::cluster::Cluster;
+use super::flavor::Flavor;
 use super::http::Reply;
 use super::reason;
 use super::reply::{self, Answer, Item};
@@ -35,8 +36,12 @@ pub(super) struct Sender {
     pub cluster: Arc<Cluster>,
     /// What becomes of items.
     pub rules: Rules,
+    /// The plugin.
+    pub flavor: Flavor,
     /// Level of gzip; 0 for none.
     pub compression: u32,
+    /// Bytes of a request before compression, as long as it holds more than one action.
+    pub target_bytes: usize,
     /// First and longest wait.
     pub retry: (Duration, Duration),
     /// Counters of the plugin.
@@ -80,7 +85,7 @@ impl Sender {
         answered: &mut Answered,
     ) -> Result<(), GivenBack> {
         let mut waits = Waits::new(self.retry);
-        let mut unanswered = body::split(actions);
+        let mut unanswered = body::split(actions, self.target_bytes);
         unanswered.reverse();
         while let Err(failure) = self.attempt(bytes, actions, &mut unanswered, answered).await {
             let wait = waits.next();
@@ -153,8 +158,10 @@ impl Sender {
 
     fn headers(&self, count: usize, size: usize) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.insert("x-elastic-event-count", HeaderValue::from(count as u64));
-        headers.insert("x-elastic-uncompressed-request-length", HeaderValue::from(size as u64));
+        if self.flavor.is_elastic() {
+            headers.insert("x-elastic-event-count", HeaderValue::from(count as u64));
+            headers.insert("x-elastic-uncompressed-request-length", HeaderValue::from(size as u64));
+        }
         if self.compression > 0 {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
         }
@@ -209,13 +216,14 @@ impl Sender {
             Failure::NoHost => {
                 self.count("bulk_requests.failures", 1);
                 tracing::error!(target: LOG, will_retry_in_seconds = seconds,
-                    "Attempted to send a bulk request, but there are no living connections in the pool (perhaps \
-                     Elasticsearch is unreachable or down?)");
+                    "Attempted to send a bulk request, but there are no living connections in the pool (perhaps {} is \
+                     unreachable or down?)", self.flavor.product());
             }
             Failure::Unreachable { url, why } => {
                 self.count("bulk_requests.failures", 1);
                 tracing::error!(target: LOG, url = url.as_str(), will_retry_in_seconds = seconds,
-                    "Attempted to send a bulk request to Elasticsearch, but it appears to be unreachable or down: {why}");
+                    "Attempted to send a bulk request to {}, but it appears to be unreachable or down: {why}",
+                    self.flavor.product());
             }
             Failure::Status { url, status: 429, body, .. } => {
                 self.count("bulk_requests.failures", 1);
@@ -236,7 +244,7 @@ impl Sender {
             }
             Failure::Miscounted { sent, returned } => {
                 self.count("bulk_requests.with_errors", 1);
-                tracing::warn!(target: LOG, "Sent {sent} documents but Elasticsearch returned {returned}");
+                tracing::warn!(target: LOG, "Sent {sent} documents but {} returned {returned}", self.flavor.product());
                 tracing::error!(target: LOG, will_retry_in_seconds = seconds,
                     "An unexpected error submitting a bulk request: the reply does not fit, it is sent again");
             }

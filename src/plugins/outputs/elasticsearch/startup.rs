@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde::Deserialize;
 
 use super::LOG;
+use super::flavor::Flavor;
 use super::http::{Http, Reply};
 use super::pool::{Host, Pool};
 use crate::plugins::PluginError;
@@ -48,15 +49,43 @@ struct License {
     status: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Product {
+/// What kind of server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Product {
+    /// A cluster of one's own, or in the cloud.
     Elasticsearch,
+    /// A project in Elastic's cloud, without settings for indexes and nodes.
     Serverless,
+    /// Any version of it.
     OpenSearch,
 }
 
+/// What a server said about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    pub product: Product,
+    /// Of its version.
+    pub major: u32,
+    pub minor: u32,
+}
+
+/// Whom the output speaks to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    /// The plugin.
+    pub flavor: Flavor,
+    /// `default_server_major_version`: of a server that does not tell its version.
+    pub default_major: Option<u32>,
+}
+
 /// Asks one server, and lets it have requests when all is well. An error is a reason not to start.
-pub(super) async fn check(http: &Http, pool: &Pool, host: &Host, when: When) -> Result<(), PluginError> {
+pub(super) async fn check(
+    expected: Expected,
+    http: &Http,
+    pool: &Pool,
+    host: &Host,
+    when: When,
+) -> Result<(), PluginError> {
     let endpoint = &host.endpoint;
     match http.ask(Method::HEAD, &endpoint.health, endpoint).await {
         Err(error) => return still_dead(host, &error.0),
@@ -72,34 +101,67 @@ pub(super) async fn check(http: &Http, pool: &Pool, host: &Host, when: When) -> 
         Err(error) => return still_dead(host, &error.0),
         Ok(reply) => reply,
     };
-    let Some(about) = introduction(host, &reply, when)? else { return Ok(()) };
-    let Some(product) = product(&about, &reply, when) else { return incompatible(host, when) };
+    let server = match expected.flavor {
+        Flavor::Elasticsearch => elastic(http, host, &reply, when).await?,
+        Flavor::OpenSearch => opensearch(expected, host, &reply)?,
+    };
+    if let Some(server) = server {
+        pool.mark_alive(host, server);
+        let url = endpoint.label.as_str();
+        match when {
+            When::Start => tracing::info!(target: LOG, url, "Connected to ES instance"),
+            When::Later => tracing::warn!(target: LOG, url, "Restored connection to ES instance"),
+        }
+    }
+    Ok(())
+}
+
+/// What the `elasticsearch` output makes of `GET /`. `None` when the server cannot be used now.
+async fn elastic(http: &Http, host: &Host, reply: &Reply, when: When) -> Result<Option<Server>, PluginError> {
+    let endpoint = &host.endpoint;
+    let Some(about) = introduction(host, reply, when)? else { return Ok(None) };
+    let Some(product) = product(&about, reply, when) else { return incompatible(host, when).map(|()| None) };
     let number = about.version.as_ref().map_or("", |v| v.number.as_str());
     if product == Product::Serverless {
         http.use_serverless();
-        let again = http.ask(Method::GET, &endpoint.root, endpoint).await;
-        match again {
-            Err(error) => return still_dead(host, &error.0),
-            Ok(reply) if introduction(host, &reply, when)?.is_none() => return Ok(()),
+        match http.ask(Method::GET, &endpoint.root, endpoint).await {
+            Err(error) => return still_dead(host, &error.0).map(|()| None),
+            Ok(reply) if introduction(host, &reply, when)?.is_none() => return Ok(None),
             Ok(_) => {}
         }
     }
     if product == Product::Elasticsearch && !licensed(http, host).await {
-        return Ok(());
+        return Ok(None);
     }
-    pool.saw_major(major(number));
-    pool.mark_alive(host);
-    match when {
-        When::Start => tracing::info!(target: LOG, url = endpoint.label.as_str(), "Connected to ES instance"),
-        When::Later => tracing::warn!(target: LOG, url = endpoint.label.as_str(), "Restored connection to ES instance"),
-    }
+    let server = server(product, number);
     if product == Product::OpenSearch {
         tracing::info!(target: LOG, url = endpoint.label.as_str(),
             "The server is OpenSearch {number}: it is used like Elasticsearch, without a licence check");
     } else {
-        tracing::info!(target: LOG, es_version = major(number), "Elasticsearch version determined ({number})");
+        tracing::info!(target: LOG, es_version = server.major, "Elasticsearch version determined ({number})");
     }
-    Ok(())
+    Ok(Some(server))
+}
+
+/// What the `opensearch` output makes of `GET /`: any server will do.
+fn opensearch(expected: Expected, host: &Host, reply: &Reply) -> Result<Option<Server>, PluginError> {
+    let unknown = reply.status == 404 || (reply.is_success() && reply.body.is_empty());
+    let number = match (unknown, expected.default_major) {
+        (true, Some(major)) => format!("{major}.0.0"),
+        (true, None) => {
+            let why = "it does not tell its version: set `default_server_major_version`";
+            return still_dead(host, why).map(|()| None);
+        }
+        (false, _) if !reply.is_success() => {
+            return still_dead(host, &format!("it answered {} to GET /", reply.status)).map(|()| None);
+        }
+        (false, _) => match serde_json::from_slice(&reply.body) {
+            Ok(About { version: Some(version), .. }) => version.number,
+            _ => return still_dead(host, "its answer to GET / holds no version").map(|()| None),
+        },
+    };
+    tracing::info!(target: LOG, url = host.endpoint.label.as_str(), "Cluster version determined ({number})");
+    Ok(Some(server(Product::OpenSearch, &number)))
 }
 
 /// The uuid of the cluster, asked once when the first server is alive.
@@ -208,6 +270,7 @@ async fn licensed(http: &Http, host: &Host) -> bool {
     false
 }
 
-fn major(number: &str) -> u32 {
-    number.split('.').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+fn server(product: Product, number: &str) -> Server {
+    let mut numbers = number.split(['.', '-']).map(|n| n.parse().unwrap_or(0));
+    Server { product, major: numbers.next().unwrap_or(0), minor: numbers.next().unwrap_or(0) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::super::super::server_tls::{Tls, refuse_stores};
+use super::super::super::server_tls::Tls;
 use super::super::client::Connections;
 use super::super::node::Address;
 use super::super::watch::Watch;
@@ -89,7 +89,6 @@ pub(super) fn connections(options: &mut Options<'_>, seeds: &[Address]) -> Optio
     let password = options.password("password").doc("Password; sent in a header, never in a URL.").optional();
     let secure = seeds.iter().any(is_secure);
     let tls = Tls::read(options, secure);
-    refuse_stores(options);
     let custom = options.hash("headers").doc("Headers of every request; the same for all events.").default(Vec::new());
     let connect = options
         .seconds("connect_timeout")

@@ -1,0 +1,25 @@
+//! Which of the two plugins an output is. They share everything but names, a few requests, and what replies hold.
+
+/// The plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavor {
+    /// `elasticsearch`
+    Elasticsearch,
+    /// `opensearch`
+    OpenSearch,
+}
+
+impl Flavor {
+    /// What it writes to, as messages and dead letters call it.
+    pub fn product(self) -> &'static str {
+        match self {
+            Self::Elasticsearch => "Elasticsearch",
+            Self::OpenSearch => "OpenSearch",
+        }
+    }
+
+    /// Whether it is `elasticsearch`: that one asks for short replies and names itself in headers.
+    pub fn is_elastic(self) -> bool {
+        self == Self::Elasticsearch
+    }
+}
