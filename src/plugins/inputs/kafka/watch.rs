@@ -1,0 +1,152 @@
+//! What librdkafka tells a consumer: log lines, errors, outcomes of commits, and which partitions come and go.
+//!
+//! All of it is called on the consumer's thread, from within a poll.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::statistics::Statistics;
+use rdkafka::TopicPartitionList;
+
+use super::LOG;
+use super::conclusion::Conclusion;
+use super::partition::{self, Assignment};
+use crate::metrics::{Counter, PluginMetrics};
+use crate::plugins::kafka::log;
+
+/// How long others wait for what of a partition is on its way, before they may read it a second time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The ear of a consumer.
+pub(super) struct Watch {
+    pub assignment: Assignment,
+    pub conclusion: Option<Arc<Conclusion>>,
+    /// The pipeline takes nothing, so that partitions which come are to be silent.
+    pub is_blocked: AtomicBool,
+    /// Nothing comes back any more.
+    pub is_ending: AtomicBool,
+    /// A commit has no answer yet.
+    pub is_committing: AtomicBool,
+    commits: Arc<Counter>,
+    rebalances: Arc<Counter>,
+    metrics: Arc<PluginMetrics>,
+}
+
+impl Watch {
+    pub fn new(conclusion: Option<Arc<Conclusion>>, metrics: Arc<PluginMetrics>) -> Self {
+        Self {
+            assignment: Assignment::default(),
+            conclusion,
+            is_blocked: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            is_committing: AtomicBool::new(false),
+            commits: metrics.counter("commits"),
+            rebalances: metrics.counter("rebalances"),
+            metrics,
+        }
+    }
+
+    /// Tells the group what is dealt with of these partitions, and waits for its answer.
+    pub fn commit_now(&self, consumer: &BaseConsumer<Self>, partitions: &[Arc<partition::Partition>]) {
+        let Some(due) = partition::due(partitions) else { return };
+        match consumer.commit(&due, CommitMode::Sync) {
+            Ok(()) => self.commits.add(self.assignment.committed(&due)),
+            Err(error) => tracing::warn!(target: LOG, "offsets were not committed, their records will be read again: {error}"),
+        }
+    }
+
+    /// Partitions are to go to other members.
+    fn give_away(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
+        tracing::info!(target: LOG, count = list.count(), "partitions are taken away: {}", shown(list));
+        let is_lost = consumer.assignment_lost();
+        match &self.conclusion {
+            Some(conclusion) if is_lost => conclusion.discard(),
+            Some(conclusion) => {
+                while !conclusion.is_quiet_within(PATIENCE) {
+                    tracing::warn!(target: LOG, "partitions are held until what was read of them is dealt with");
+                }
+                conclusion.commit(consumer.group_metadata());
+            }
+            None if is_lost => tracing::warn!(target: LOG, "the group gave our partitions to others; records are read again there"),
+            None => {
+                let partitions = self.assignment.of(list);
+                let start = Instant::now();
+                let is_idle = || partitions.iter().all(|partition| partition.progress.is_idle());
+                while !is_idle() && start.elapsed() < PATIENCE && !self.is_ending.load(Ordering::Acquire) {
+                    std::thread::sleep(LOOK);
+                }
+                self.commit_now(consumer, &partitions);
+            }
+        }
+        self.assignment.remove(list);
+    }
+}
+
+fn shown(list: &TopicPartitionList) -> String {
+    let shown = |(topic, number): (String, i32)| format!("{topic}-{number}");
+    let mut all: Vec<String> = list.elements().iter().map(|e| shown((e.topic().to_owned(), e.partition()))).collect();
+    all.sort();
+    all.join(", ")
+}
+
+impl ClientContext for Watch {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        log::line(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        log::trouble(&error, reason);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        for partition in self.assignment.all() {
+            let known = statistics.topics.get(partition.topic.as_str());
+            let Some(known) = known.and_then(|topic| topic.partitions.get(&partition.number)) else { continue };
+            let position = partition.position().unwrap_or(known.committed_offset);
+            if known.hi_offset >= 0 && position >= 0 {
+                let lag = self.metrics.counter_at(["lag", partition.topic.as_str(), &partition.number.to_string()]);
+                lag.set(u64::try_from(known.hi_offset - position).unwrap_or(0));
+            }
+        }
+    }
+}
+
+impl ConsumerContext for Watch {
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Revoke(list) => self.give_away(consumer, list),
+            Rebalance::Assign(list) => {
+                tracing::info!(target: LOG, count = list.count(), "partitions are assigned: {}", shown(list));
+                self.rebalances.add(1);
+                self.assignment.add(list);
+            }
+            Rebalance::Error(error) => tracing::error!(target: LOG, "the group could not share its partitions: {error}"),
+        }
+    }
+
+    /// librdkafka remembers that a partition was paused, even when it comes back.
+    fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let Rebalance::Assign(list) = rebalance else { return };
+        let is_blocked = self.is_blocked.load(Ordering::Acquire);
+        let done = if is_blocked { consumer.pause(list) } else { consumer.resume(list) };
+        if let Err(error) = done {
+            tracing::warn!(target: LOG, "new partitions could not be paused or resumed: {error}");
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
+        self.is_committing.store(false, Ordering::Release);
+        match result {
+            Ok(()) => self.commits.add(self.assignment.committed(offsets)),
+            Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::NoOffset) => {}
+            Err(error) => tracing::warn!(target: LOG, "offsets were not committed yet: {error}"),
+        }
+    }
+}

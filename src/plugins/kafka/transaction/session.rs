@@ -1,0 +1,383 @@
+//! The transactional producer, and the transaction that is open.
+//!
+//! What was sent is kept until the commit: a transaction that has to be aborted, for the sake of one refused record or
+//! because its coordinator went away, is made again without asking the source for anything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rdkafka::consumer::ConsumerGroupMetadata;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::producer::Producer as _;
+use rdkafka::{ClientConfig, TopicPartitionList};
+use tokio::sync::Mutex;
+use tokio::task::block_in_place;
+
+use super::super::LOG;
+use super::super::failure::{Failure, Kind};
+use super::super::producer::Producer;
+use super::super::record::Record;
+use super::Account;
+use crate::plugins::{Context, GivenBack, Held, Lease, PluginError, Stop};
+
+/// How long librdkafka works on one step before we look around.
+const STEP: Duration = Duration::from_secs(10);
+/// Rest before a step is tried again.
+const REST: Duration = Duration::from_millis(200);
+/// How long is tried on once the pipeline is to stop.
+const PARTING: Duration = Duration::from_secs(10);
+/// A transaction with more than this in memory is due.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// The producer with its transaction.
+pub struct Session {
+    producer: Arc<Producer>,
+    interval: Duration,
+    open: Mutex<Open>,
+    bytes: AtomicUsize,
+    /// Nothing is sent until what is on its way has come to an end.
+    discards: AtomicBool,
+    broken: AtomicBool,
+    context: Context,
+    runtime: tokio::runtime::Handle,
+}
+
+/// What is in the transaction.
+#[derive(Default)]
+struct Open {
+    begun: bool,
+    sent: Vec<Record>,
+    held: Vec<Held>,
+}
+
+/// How a commit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Records and offsets are committed.
+    Committed,
+    /// The group does not take our offsets: partitions went elsewhere. The transaction is aborted.
+    Lost,
+    /// The pipeline ends without it.
+    GivenUp,
+}
+
+/// Why a step cannot be finished.
+enum Trouble {
+    /// Nothing can be done with this producer any more.
+    Fatal(String),
+    /// The transaction has to be made again.
+    Abort(String),
+    Group(String),
+    Later(String),
+}
+
+impl Session {
+    /// Starts the producer.
+    pub(super) async fn open(
+        client: &ClientConfig,
+        interval: Option<Duration>,
+        context: Context,
+        stop: &Stop,
+    ) -> Result<Self, PluginError> {
+        let producer = Producer::new(client, None, context.log_span()).map_err(PluginError::new)?;
+        let session = Self {
+            producer: Arc::new(producer),
+            interval: interval.unwrap_or_default(),
+            open: Mutex::default(),
+            bytes: AtomicUsize::new(0),
+            discards: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            context,
+            runtime: tokio::runtime::Handle::current(),
+        };
+        while !stop.is_cancelled() {
+            let producer = session.producer.clone();
+            let begun = tokio::task::spawn_blocking(move || producer.client().init_transactions(STEP)).await;
+            match begun.map_err(PluginError::new)?.map_err(|error| trouble(&error)) {
+                Ok(()) => break,
+                Err(Trouble::Fatal(why)) => return Err(PluginError(format!("the transaction cannot be begun: {why}"))),
+                Err(Trouble::Abort(why) | Trouble::Group(why) | Trouble::Later(why)) => {
+                    tracing::warn!(target: LOG, "the transaction cannot be begun yet: {why}");
+                    tokio::time::sleep(REST).await;
+                }
+            }
+        }
+        Ok(session)
+    }
+
+    /// How long a transaction may last; nothing for one that ends as soon as it can.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Whether the transaction should end because of its size.
+    pub fn is_large(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) > MOST_BYTES
+    }
+
+    /// Whether the producer is of no use any more.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Puts records into the transaction and holds the lease until it ends. Gives the records that are refused for good,
+    /// which are not in it. `waits_for_topics`: a topic that is missing is waited for.
+    pub async fn write(
+        &self,
+        records: Vec<Record>,
+        lease: &Lease,
+        waits_for_topics: bool,
+        stop: &Stop,
+    ) -> Result<Vec<(usize, Failure)>, GivenBack> {
+        let mut open = self.open.lock().await;
+        let mut left: Vec<(usize, Record)> = records.into_iter().enumerate().collect();
+        let mut refused = Vec::new();
+        let mut alone = false;
+        loop {
+            if self.is_broken() {
+                return Err(GivenBack);
+            }
+            if self.discards.load(Ordering::Acquire) {
+                open.held.push(lease.clone().hold());
+                return Ok(Vec::new());
+            }
+            let sent = async {
+                self.begin(&mut open).await?;
+                Ok(self.send(&left, alone).await)
+            };
+            let failures = tokio::select! {
+                sent = sent => sent?,
+                () = parting(stop) => return Err(GivenBack),
+            };
+            if failures.is_empty() {
+                self.bytes.fetch_add(left.iter().map(|(_, record)| record.size()).sum(), Ordering::Relaxed);
+                open.sent.extend(left.into_iter().map(|(_, record)| record));
+                open.held.push(lease.clone().hold());
+                return Ok(refused);
+            }
+            let mut why = String::new();
+            for (at, failure) in failures {
+                let is_refused = match failure.kind {
+                    Kind::Refused => true,
+                    Kind::Suspect => std::mem::replace(&mut alone, true),
+                    Kind::NoTopic => !waits_for_topics,
+                    Kind::Broken => {
+                        self.give_up(&failure.message);
+                        return Err(GivenBack);
+                    }
+                    Kind::Later => false,
+                };
+                if is_refused {
+                    left.retain(|(other, _)| *other != at);
+                    refused.push((at, failure));
+                } else {
+                    why = failure.message;
+                }
+            }
+            if !why.is_empty() {
+                tracing::warn!(target: LOG, count = left.len(), "records of a transaction were not stored, it is made again: {why}");
+                tokio::time::sleep(REST).await;
+            }
+            self.again(&mut open, stop).await?;
+        }
+    }
+
+    /// Sends all at once; or one after the other up to the first that fails, which is to blame itself then.
+    async fn send(&self, records: &[(usize, Record)], alone: bool) -> Vec<(usize, Failure)> {
+        let number = |at: usize| records.get(at).map_or(at, |(number, _)| *number);
+        if !alone {
+            let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
+            return self.producer.send(&all).await.into_iter().map(|(at, failure)| (number(at), failure)).collect();
+        }
+        for (number, record) in records {
+            if let Some((_, failure)) = self.producer.send(&[record]).await.pop() {
+                return vec![(*number, failure)];
+            }
+        }
+        Vec::new()
+    }
+
+    async fn begin(&self, open: &mut Open) -> Result<(), GivenBack> {
+        while !open.begun {
+            match block_in_place(|| self.producer.client().begin_transaction()).map_err(|error| trouble(&error)) {
+                Ok(()) => open.begun = true,
+                Err(Trouble::Fatal(why)) => {
+                    self.give_up(&why);
+                    return Err(GivenBack);
+                }
+                Err(Trouble::Abort(why) | Trouble::Group(why) | Trouble::Later(why)) => {
+                    tracing::warn!(target: LOG, "a transaction cannot be begun: {why}");
+                    self.abort(open).await?;
+                    tokio::time::sleep(REST).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the transaction again, with all that was in it.
+    async fn again(&self, open: &mut Open, stop: &Stop) -> Result<(), GivenBack> {
+        loop {
+            let made = async {
+                self.abort(open).await?;
+                if open.sent.is_empty() {
+                    return Ok(Vec::new());
+                }
+                self.begin(open).await?;
+                Ok(self.producer.send(&open.sent.iter().collect::<Vec<_>>()).await)
+            };
+            let failures = tokio::select! {
+                made = made => made?,
+                () = parting(stop) => return Err(GivenBack),
+            };
+            let Some((_, failure)) = failures.into_iter().next() else { return Ok(()) };
+            if failure.kind == Kind::Broken {
+                self.give_up(&failure.message);
+                return Err(GivenBack);
+            }
+            if self.discards.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            tracing::warn!(target: LOG, "a transaction that is made again was not taken: {}", failure.message);
+            tokio::time::sleep(REST).await;
+        }
+    }
+
+    async fn abort(&self, open: &mut Open) -> Result<(), GivenBack> {
+        loop {
+            match block_in_place(|| self.producer.client().abort_transaction(STEP)).map_err(|error| trouble(&error)) {
+                Ok(()) => {
+                    open.begun = false;
+                    return Ok(());
+                }
+                Err(Trouble::Fatal(why)) => {
+                    self.give_up(&why);
+                    return Err(GivenBack);
+                }
+                Err(_) if !open.begun => return Ok(()),
+                Err(Trouble::Abort(why) | Trouble::Group(why) | Trouble::Later(why)) => {
+                    tracing::warn!(target: LOG, "a transaction cannot be aborted yet: {why}");
+                    if self.context.stop.is_cancelled() {
+                        return Err(GivenBack);
+                    }
+                    tokio::time::sleep(REST).await;
+                }
+            }
+        }
+    }
+
+    /// Commits what is in the transaction together with the offsets of a consumer. Nothing may be on its way. Blocks.
+    pub fn commit(&self, offsets: &TopicPartitionList, group: &ConsumerGroupMetadata) -> Outcome {
+        let mut open = self.open.blocking_lock();
+        let outcome = self.runtime.block_on(self.finish(&mut open, offsets, group)).unwrap_or(Outcome::GivenUp);
+        let held = std::mem::take(&mut open.held);
+        open.sent.clear();
+        self.bytes.store(0, Ordering::Relaxed);
+        drop(open);
+        if outcome == Outcome::Committed {
+            held.into_iter().for_each(Held::settle);
+        }
+        outcome
+    }
+
+    async fn finish(
+        &self,
+        open: &mut Open,
+        offsets: &TopicPartitionList,
+        group: &ConsumerGroupMetadata,
+    ) -> Result<Outcome, GivenBack> {
+        let client = self.producer.client();
+        let mut has_offsets = false;
+        let mut last_try = None;
+        loop {
+            self.begin(open).await?;
+            let mut step = Ok(());
+            if !has_offsets {
+                step = block_in_place(|| client.send_offsets_to_transaction(offsets, group, STEP));
+                has_offsets = step.is_ok();
+            }
+            let step = step.and_then(|()| block_in_place(|| client.commit_transaction(STEP)));
+            match step.map_err(|error| trouble(&error)) {
+                Ok(()) => {
+                    open.begun = false;
+                    return Ok(Outcome::Committed);
+                }
+                Err(Trouble::Fatal(why)) => {
+                    self.give_up(&why);
+                    return Err(GivenBack);
+                }
+                Err(Trouble::Group(why)) => {
+                    tracing::info!(target: LOG, "the group does not take the offsets of a transaction, it is aborted: {why}");
+                    self.abort(open).await?;
+                    return Ok(Outcome::Lost);
+                }
+                Err(Trouble::Abort(why)) => {
+                    tracing::warn!(target: LOG, "a transaction was aborted and is made again: {why}");
+                    has_offsets = false;
+                    self.again(open, &self.context.stop).await?;
+                }
+                Err(Trouble::Later(why)) => tracing::warn!(target: LOG, "a transaction cannot be committed yet: {why}"),
+            }
+            if self.context.stop.is_cancelled() {
+                let since = *last_try.get_or_insert_with(std::time::Instant::now);
+                if since.elapsed() > PARTING {
+                    return Err(GivenBack);
+                }
+            }
+            tokio::time::sleep(REST).await;
+        }
+    }
+
+    /// Gives up what is in the transaction and on its way to it: its partitions are somebody else's now, or its events
+    /// were not dealt with. Returns when nothing of it can come any more. Blocks.
+    pub fn discard(&self, account: &Account) {
+        self.discards.store(true, Ordering::Release);
+        while !account.is_quiet_within(STEP) {
+            tracing::debug!(target: LOG, "waiting for the pipeline to let go of what it holds of a lost transaction");
+            if self.is_broken() {
+                break;
+            }
+        }
+        let mut open = self.open.blocking_lock();
+        if open.begun && !self.is_broken() {
+            // Whether it is aborted now or by the next one who begins, nobody sees it.
+            let _ = self.runtime.block_on(self.abort(&mut open));
+        }
+        *open = Open { begun: open.begun, ..Open::default() };
+        self.bytes.store(0, Ordering::Relaxed);
+        drop(open);
+        account.forgive();
+        self.discards.store(false, Ordering::Release);
+    }
+
+    fn give_up(&self, why: &str) {
+        if !self.broken.swap(true, Ordering::AcqRel) {
+            self.context.log_span().in_scope(|| {
+                tracing::error!(target: LOG, "the transactional producer cannot go on, the pipeline is stopped: {why}");
+            });
+            self.context.stop.cancel();
+        }
+    }
+}
+
+fn trouble(error: &KafkaError) -> Trouble {
+    let KafkaError::Transaction(error) = error else { return Trouble::Later(error.to_string()) };
+    let why = error.string();
+    let is_of_the_group = matches!(
+        error.code(),
+        Code::IllegalGeneration | Code::UnknownMemberId | Code::FencedInstanceId | Code::RebalanceInProgress
+    );
+    match error {
+        _ if error.is_fatal() => Trouble::Fatal(why),
+        _ if is_of_the_group => Trouble::Group(why),
+        error if error.txn_requires_abort() => Trouble::Abort(why),
+        _ => Trouble::Later(why),
+    }
+}
+
+/// Comes when the pipeline was to stop a while ago.
+async fn parting(stop: &Stop) {
+    stop.cancelled().await;
+    tokio::time::sleep(PARTING).await;
+}
