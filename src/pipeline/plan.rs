@@ -16,7 +16,8 @@ use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
 use crate::plugins::options::Built;
 use crate::plugins::{
-    Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop, registry,
+    Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop,
+    registry,
 };
 
 /// What a pipeline gives to all of its plugins.

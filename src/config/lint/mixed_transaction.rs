@@ -20,8 +20,13 @@ pub(super) fn check(config: &Config, diagnostics: &mut Diagnostics) {
     };
     if let Some(reader) = readers.first() {
         for other in outputs.iter().filter(|output| !writes(output)) {
-            let message = format!("the {} output is not part of the transaction that the kafka input commits", other.name);
-            report(other, message, "give it the `transactional_id` of the others if it is kafka, or take it to another pipeline");
+            let message =
+                format!("the {} output is not part of the transaction that the kafka input commits", other.name);
+            report(
+                other,
+                message,
+                "give it the `transactional_id` of the others if it is kafka, or take it to another pipeline",
+            );
         }
         if outputs.is_empty() {
             let message = "the kafka input commits transactions, and there is no output to write in them".to_owned();
@@ -34,8 +39,13 @@ pub(super) fn check(config: &Config, diagnostics: &mut Diagnostics) {
     }
     if writer.is_some() {
         for other in config.inputs.iter().filter(|input| !commits(input)) {
-            let message = format!("the {} input does not commit the transaction that the kafka output writes", other.name);
-            report(other, message, "write `commit => \"transaction\"` if it is kafka, or leave `transactional_id` out of the outputs");
+            let message =
+                format!("the {} input does not commit the transaction that the kafka output writes", other.name);
+            report(
+                other,
+                message,
+                "write `commit => \"transaction\"` if it is kafka, or leave `transactional_id` out of the outputs",
+            );
         }
     }
 }
@@ -65,7 +75,9 @@ mod tests {
 
     #[test]
     fn every_way_in_and_out_is_part_of_the_transaction() {
-        let found = |input: &str, output: &str| places("mixed-transaction", &format!("input {{ {input} }} output {{ {output} }}"));
+        let found = |input: &str, output: &str| {
+            places("mixed-transaction", &format!("input {{ {input} }} output {{ {output} }}"))
+        };
         assert!(found(READER, WRITER).is_empty());
         assert!(found("kafka { }", "kafka { topic_id => t } file { path => \"/x\" }").is_empty());
         let branch = format!("if [a] {{ {WRITER} }} else {{ file {{ path => \"/x\" }} kafka {{ topic_id => t }} }}");

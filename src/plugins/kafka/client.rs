@@ -46,7 +46,12 @@ const NUMBERS: &[Number] = &[
 ];
 
 const BUFFERS: [(&str, &str, i64, &str); 2] = [
-    ("receive_buffer_bytes", "socket.receive.buffer.bytes", 32_768, "Buffer of a socket for reading; -1 for the system's."),
+    (
+        "receive_buffer_bytes",
+        "socket.receive.buffer.bytes",
+        32_768,
+        "Buffer of a socket for reading; -1 for the system's.",
+    ),
     ("send_buffer_bytes", "socket.send.buffer.bytes", 131_072, "Buffer of a socket for writing; -1 for the system's."),
 ];
 

@@ -34,9 +34,15 @@ pub fn read(options: &mut Options<'_>, client: &mut ClientConfig) -> bool {
         .default("PLAINTEXT".to_owned());
     let trust = Store {
         option: "ssl_truststore_location",
-        path: options.path("ssl_truststore_location").doc("Whom to trust, PEM or PKCS#12; the system's list without it.").optional(),
+        path: options
+            .path("ssl_truststore_location")
+            .doc("Whom to trust, PEM or PKCS#12; the system's list without it.")
+            .optional(),
         password: options.password("ssl_truststore_password").doc("Its password.").optional(),
-        kind: options.string("ssl_truststore_type").doc("`PEM` or `PKCS12`; seen from the file unless given.").optional(),
+        kind: options
+            .string("ssl_truststore_type")
+            .doc("`PEM` or `PKCS12`; seen from the file unless given.")
+            .optional(),
     };
     let own = Store {
         option: "ssl_keystore_location",
@@ -44,7 +50,8 @@ pub fn read(options: &mut Options<'_>, client: &mut ClientConfig) -> bool {
         password: options.password("ssl_keystore_password").doc("Its password.").optional(),
         kind: options.string("ssl_keystore_type").doc("`PEM` or `PKCS12`; seen from the file unless given.").optional(),
     };
-    let key_password = options.password("ssl_key_password").doc("The password of an encrypted key in a PEM file.").optional();
+    let key_password =
+        options.password("ssl_key_password").doc("The password of an encrypted key in a PEM file.").optional();
     let identification = options
         .word("ssl_endpoint_identification_algorithm", &["https", ""])
         .doc("Empty: the name in a broker's certificate is not checked.")
@@ -104,7 +111,8 @@ impl Store {
     fn form(&self, path: &Path) -> Result<Form, BadOption> {
         let bad = |message| BadOption { option: self.option, message };
         let bytes = std::fs::read(path).map_err(|error| bad(format!("{} cannot be read: {error}", path.display())))?;
-        let is_pem = bytes.trim_ascii_start().starts_with(b"-----BEGIN") || bytes.windows(11).any(|part| part == b"\n-----BEGIN");
+        let is_pem = bytes.trim_ascii_start().starts_with(b"-----BEGIN")
+            || bytes.windows(11).any(|part| part == b"\n-----BEGIN");
         match self.kind.as_deref().map(str::to_ascii_lowercase).as_deref() {
             Some("pem") => Ok(Form::Pem),
             Some("pkcs12") => Ok(Form::Pkcs12),
@@ -116,7 +124,8 @@ impl Store {
 }
 
 fn login(options: &mut Options<'_>, is_on: bool, client: &mut ClientConfig) -> bool {
-    let mechanism = options.string("sasl_mechanism").doc("PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.").default("GSSAPI".to_owned());
+    let mechanism =
+        options.string("sasl_mechanism").doc("PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.").default("GSSAPI".to_owned());
     let text = options.password("sasl_jaas_config").doc("User and password, as Java takes them.").optional();
     let path = options.path("jaas_path").doc("A file with a section `KafkaClient` that gives them.").optional();
     for gone in [
@@ -150,7 +159,10 @@ fn login(options: &mut Options<'_>, is_on: bool, client: &mut ClientConfig) -> b
     };
     match text.and_then(|text| jaas::login(&text)) {
         Ok(login) => {
-            client.set("sasl.mechanism", mechanism).set("sasl.username", login.user).set("sasl.password", login.password.reveal());
+            client
+                .set("sasl.mechanism", mechanism)
+                .set("sasl.username", login.user)
+                .set("sasl.password", login.password.reveal());
             true
         }
         Err(why) => {

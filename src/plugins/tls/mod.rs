@@ -14,10 +14,10 @@ mod suites;
 
 use std::sync::Arc;
 
+use crate::plugins::Secret;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use crate::plugins::Secret;
 use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
 
 pub use client::{ClientTls, Trust};

@@ -81,7 +81,8 @@ fn decrypt(block: &str, passphrase: &Secret) -> Option<PrivateKeyDer<'static>> {
 /// The PEM form of what `der` holds.
 pub(super) fn text(label: &str, der: &[u8]) -> String {
     let body = base64::engine::general_purpose::STANDARD.encode(der);
-    let lines: String = body.as_bytes().chunks(64).flat_map(|line| line.iter().chain(b"\n")).map(|&b| char::from(b)).collect();
+    let lines: String =
+        body.as_bytes().chunks(64).flat_map(|line| line.iter().chain(b"\n")).map(|&b| char::from(b)).collect();
     format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 

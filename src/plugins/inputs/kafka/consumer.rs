@@ -153,7 +153,9 @@ impl Consumer {
         let Decoded { events, positions } = self.reading.decode(records, &self.sink);
         let lease = match &self.watch().conclusion {
             Some(conclusion) => conclusion.lend(positions),
-            None => Lease::joined(positions.into_iter().map(|(partition, next)| partition.progress.lend(next)).collect()),
+            None => {
+                Lease::joined(positions.into_iter().map(|(partition, next)| partition.progress.lend(next)).collect())
+            }
         };
         let (sink, commit) = (self.sink.clone(), self.settings.commit);
         let push = self.runtime.spawn(async move {
@@ -252,7 +254,8 @@ fn record(
     last: &mut Option<Arc<Partition>>,
     settings: &Settings,
 ) -> Option<Record> {
-    let is_same = |last: &Arc<Partition>| last.number == message.partition() && last.topic == *message.topic() && !last.is_gone();
+    let is_same =
+        |last: &Arc<Partition>| last.number == message.partition() && last.topic == *message.topic() && !last.is_gone();
     if !last.as_ref().is_some_and(is_same) {
         *last = client.context().assignment.find(message.topic(), message.partition());
     }
@@ -264,7 +267,9 @@ fn record(
 fn look_at(error: &KafkaError) -> Result<(), PluginError> {
     let is_final = match error {
         KafkaError::MessageConsumptionFatal(_) => true,
-        other => matches!(other.rdkafka_error_code(), Some(RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::NoOffset)),
+        other => {
+            matches!(other.rdkafka_error_code(), Some(RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::NoOffset))
+        }
     };
     if is_final { Err(PluginError::new(error)) } else { Ok(()) }
 }

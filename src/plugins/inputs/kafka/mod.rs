@@ -68,8 +68,15 @@ impl Input for Kafka {
         let consumers = self.consumers.insert(Consumers { threads: Vec::new(), finish: Stop::new() });
         for number in 0..settings.threads {
             let conclusion = conclusion(&settings, &self.context)?;
-            let consumer =
-                Consumer::new(&settings, number, conclusion, &self.context, sink.clone(), stop.clone(), consumers.finish.clone())?;
+            let consumer = Consumer::new(
+                &settings,
+                number,
+                conclusion,
+                &self.context,
+                sink.clone(),
+                stop.clone(),
+                consumers.finish.clone(),
+            )?;
             consumers.threads.push(spawn(consumer, number, &self.context, report.clone())?);
         }
         drop(report);

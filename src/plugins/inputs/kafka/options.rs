@@ -110,10 +110,20 @@ impl Settings {
     /// Declares and reads them. Fails after telling what is wrong.
     pub fn read(options: &mut Options<'_>) -> Option<Self> {
         let topics = options.strings("topics").doc("Topics to read.").default(vec!["logstash".to_owned()]);
-        let pattern = options.string("topics_pattern").doc("Reads every topic whose whole name matches; `topics` do not count then.").optional();
-        let group_id = options.string("group_id").doc("Consumers of one group share the partitions.").default("logstash".to_owned());
-        let instance_id = options.string("group_instance_id").doc("Keeps its partitions over a restart within `session_timeout_ms`.").optional();
-        let client_id = options.string("client_id").doc("Names us in the brokers' logs.").default("logstash".to_owned());
+        let pattern = options
+            .string("topics_pattern")
+            .doc("Reads every topic whose whole name matches; `topics` do not count then.")
+            .optional();
+        let group_id = options
+            .string("group_id")
+            .doc("Consumers of one group share the partitions.")
+            .default("logstash".to_owned());
+        let instance_id = options
+            .string("group_instance_id")
+            .doc("Keeps its partitions over a restart within `session_timeout_ms`.")
+            .optional();
+        let client_id =
+            options.string("client_id").doc("Names us in the brokers' logs.").default("logstash".to_owned());
         let threads = options.integer("consumer_threads").doc("So many consumers.").default(1);
         let client = client::read(options);
         let mut config = client.clone().unwrap_or_default();
@@ -124,12 +134,19 @@ impl Settings {
         let reset = reset.doc("Where to begin in a partition without a committed offset.").default("latest".to_owned());
         config.set("auto.offset.reset", if reset == "none" { "error" } else { &reset });
         let (commit, commit_interval) = commit(options);
-        let chunk = options.integer("max_poll_records").doc("Most records that enter the pipeline at once.").default(500);
-        let poll_timeout = options.integer("poll_timeout_ms").doc("How long is waited for the first of them.").default(100);
+        let chunk =
+            options.integer("max_poll_records").doc("Most records that enter the pipeline at once.").default(500);
+        let poll_timeout =
+            options.integer("poll_timeout_ms").doc("How long is waited for the first of them.").default(100);
         let decorations = decorations(options);
         reading(options, &mut config);
-        for (name, why) in [("schema_registry_url", REGISTRY), ("schema_registry_key", REGISTRY), ("schema_registry_secret", REGISTRY),
-            ("schema_registry_proxy", REGISTRY), ("schema_registry_validation", REGISTRY)] {
+        for (name, why) in [
+            ("schema_registry_url", REGISTRY),
+            ("schema_registry_key", REGISTRY),
+            ("schema_registry_secret", REGISTRY),
+            ("schema_registry_proxy", REGISTRY),
+            ("schema_registry_validation", REGISTRY),
+        ] {
             options.unsupported(name, why);
         }
         let decoders = options.decoder("codec", "plain", &[]);
@@ -138,7 +155,10 @@ impl Settings {
             options.invalid("group_id", "`group_id` is not empty");
         }
         if commit == Commit::Transaction && threads != 1 {
-            options.invalid("consumer_threads", "a transaction has one consumer: with `commit => \"transaction\"` leave `consumer_threads` out");
+            options.invalid(
+                "consumer_threads",
+                "a transaction has one consumer: with `commit => \"transaction\"` leave `consumer_threads` out",
+            );
         }
         if !(1..=1000).contains(&threads) {
             options.invalid("consumer_threads", format!("`consumer_threads` is from 1 to 1000, and not {threads}"));
@@ -185,7 +205,8 @@ fn group(options: &mut Options<'_>, config: &mut ClientConfig) {
         .doc("How the members share partitions; all of them say the same. `range` or `round_robin` unless given.")
         .optional();
     let protocol = options.word("group_protocol", &["classic", "consumer"]);
-    let protocol = protocol.doc("`consumer`: the brokers share partitions out (KIP-848).").default("classic".to_owned());
+    let protocol =
+        protocol.doc("`consumer`: the brokers share partitions out (KIP-848).").default("classic".to_owned());
     match strategy.as_deref() {
         Some("sticky") => options.invalid(
             "partition_assignment_strategy",
@@ -199,7 +220,10 @@ fn group(options: &mut Options<'_>, config: &mut ClientConfig) {
     if protocol == "consumer" {
         for option in ["partition_assignment_strategy", "heartbeat_interval_ms", "session_timeout_ms"] {
             if options.is_set(option) {
-                options.invalid(option, format!("with `group_protocol => \"consumer\"` the brokers decide: leave `{option}` out"));
+                options.invalid(
+                    option,
+                    format!("with `group_protocol => \"consumer\"` the brokers decide: leave `{option}` out"),
+                );
             }
         }
         config.remove("session.timeout.ms").remove("heartbeat.interval.ms");
@@ -255,7 +279,10 @@ fn decorations(options: &mut Options<'_>) -> Decorations {
 fn reading(options: &mut Options<'_>, config: &mut ClientConfig) {
     let mut flag = |name, default: bool, doc| options.boolean(name).doc(doc).default(default).to_string();
     config.set("check.crcs", flag("check_crcs", true, "Whether checksums of records are looked at."));
-    config.set("allow.auto.create.topics", flag("auto_create_topics", true, "Whether a topic that is missing may be made by the broker."));
+    config.set(
+        "allow.auto.create.topics",
+        flag("auto_create_topics", true, "Whether a topic that is missing may be made by the broker."),
+    );
     if flag("exclude_internal_topics", true, "Whether a pattern leaves Kafka's own topics out.") == "true" {
         config.set("topic.blacklist", "^__consumer_offsets$,^__transaction_state$,^__share_group_state$");
     }
@@ -269,7 +296,8 @@ fn reading(options: &mut Options<'_>, config: &mut ClientConfig) {
     }
     config.set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
     for name in ["key_deserializer_class", "value_deserializer_class"] {
-        let class = options.string(name).doc("String or ByteArray; the codec makes text of bytes.").default(STRINGS.to_owned());
+        let class =
+            options.string(name).doc("String or ByteArray; the codec makes text of bytes.").default(STRINGS.to_owned());
         if class != STRINGS && class != BYTES {
             options.invalid(name, format!("Java classes cannot be loaded: `{name}` is {STRINGS} or {BYTES}"));
         }

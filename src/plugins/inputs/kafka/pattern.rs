@@ -8,7 +8,9 @@ pub(super) fn translated(java: &str) -> Result<String, String> {
     let mut out = String::from("^(");
     let mut rest = java.chars().peekable();
     let mut in_class = false;
-    let refused = |what: &str| Err(format!("`{what}` cannot be used in `topics_pattern`; write it with classes such as [a-z0-9]"));
+    let refused = |what: &str| {
+        Err(format!("`{what}` cannot be used in `topics_pattern`; write it with classes such as [a-z0-9]"))
+    };
     while let Some(c) = rest.next() {
         match c {
             '\\' => match rest.next() {

@@ -29,9 +29,14 @@ pub(super) struct Record {
 
 impl Record {
     /// Takes it out of librdkafka's memory.
-    pub fn of(message: &BorrowedMessage<'_>, partition: Arc<Partition>, decorations: Decorations, group: &Text) -> Self {
-        let metadata =
-            (decorations != Decorations::None).then(|| metadata(message, &partition, decorations == Decorations::Extended, group));
+    pub fn of(
+        message: &BorrowedMessage<'_>,
+        partition: Arc<Partition>,
+        decorations: Decorations,
+        group: &Text,
+    ) -> Self {
+        let metadata = (decorations != Decorations::None)
+            .then(|| metadata(message, &partition, decorations == Decorations::Extended, group));
         let value = Bytes::from(message.payload().unwrap_or_default());
         Self { partition, offset: message.offset(), value, metadata }
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rdkafka::TopicPartitionList;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::statistics::Statistics;
-use rdkafka::TopicPartitionList;
 
 use super::LOG;
 use super::conclusion::Conclusion;
@@ -58,7 +58,9 @@ impl Watch {
         let Some(due) = partition::due(partitions) else { return };
         match consumer.commit(&due, CommitMode::Sync) {
             Ok(()) => self.commits.add(self.assignment.committed(&due)),
-            Err(error) => tracing::warn!(target: LOG, "offsets were not committed, their records will be read again: {error}"),
+            Err(error) => {
+                tracing::warn!(target: LOG, "offsets were not committed, their records will be read again: {error}")
+            }
         }
     }
 
@@ -74,7 +76,9 @@ impl Watch {
                 }
                 conclusion.commit(consumer.group_metadata());
             }
-            None if is_lost => tracing::warn!(target: LOG, "the group gave our partitions to others; records are read again there"),
+            None if is_lost => {
+                tracing::warn!(target: LOG, "the group gave our partitions to others; records are read again there")
+            }
             None => {
                 let partitions = self.assignment.of(list);
                 let start = Instant::now();
@@ -127,7 +131,9 @@ impl ConsumerContext for Watch {
                 self.rebalances.add(1);
                 self.assignment.add(list);
             }
-            Rebalance::Error(error) => tracing::error!(target: LOG, "the group could not share its partitions: {error}"),
+            Rebalance::Error(error) => {
+                tracing::error!(target: LOG, "the group could not share its partitions: {error}")
+            }
         }
     }
 

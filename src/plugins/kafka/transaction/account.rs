@@ -25,10 +25,7 @@ impl Account {
         let (held, returned) = (self.clone(), self.clone());
         let is_counted = Arc::new(AtomicBool::new(true));
         let still_counted = is_counted.clone();
-        Lease::with_hold(
-            move |ok| held.one_less(&is_counted, ok),
-            move |ok| returned.one_less(&still_counted, ok),
-        )
+        Lease::with_hold(move |ok| held.one_less(&is_counted, ok), move |ok| returned.one_less(&still_counted, ok))
     }
 
     fn one_less(&self, is_counted: &AtomicBool, ok: bool) {

@@ -19,7 +19,9 @@ use crate::plugins::kafka::failure::Failure;
 use crate::plugins::kafka::producer::{Producer, Spread};
 use crate::plugins::kafka::record::Record;
 use crate::plugins::kafka::transaction::{Session, Transactions};
-use crate::plugins::{Context, Deliveries, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop};
+use crate::plugins::{
+    Context, Deliveries, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
+};
 
 /// The plugin.
 pub const PLUGIN: OutputPlugin = OutputPlugin { name: "kafka", summary: "Writes events to topics of Kafka.", build };
@@ -43,7 +45,8 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     let Some(settings) = Settings::read(options) else { return Box::new(Misconfigured) };
     let context = options.context().clone();
     if let Some(transaction) = &settings.transaction {
-        let joined = context.commons.get::<Transactions>().join(&transaction.id, &settings.client, transaction.interval);
+        let joined =
+            context.commons.get::<Transactions>().join(&transaction.id, &settings.client, transaction.interval);
         if let Err(why) = joined {
             options.invalid("transactional_id", why);
         }
@@ -63,7 +66,8 @@ impl Output for Kafka {
                 Partitioning::RoundRobin => Some(Spread::round_robin()),
                 Partitioning::Sticky => Some(Spread::in_runs()),
             };
-            let producer = Producer::new(&settings.client, spread, self.context.log_span()).map_err(PluginError::new)?;
+            let producer =
+                Producer::new(&settings.client, spread, self.context.log_span()).map_err(PluginError::new)?;
             Way::Alone(Sender::new(producer, settings.retries, settings.retry_backoff))
         };
         // An output is registered once.

@@ -6,9 +6,9 @@ use rdkafka::ClientConfig;
 
 use super::encode::{Form, Replay};
 use crate::event::Template;
+use crate::plugins::Options;
 use crate::plugins::kafka::numbers::{self, Number};
 use crate::plugins::kafka::{client, record};
-use crate::plugins::Options;
 
 const STRINGS: &str = "org.apache.kafka.common.serialization.StringSerializer";
 const BYTES: &str = "org.apache.kafka.common.serialization.ByteArraySerializer";
@@ -88,7 +88,8 @@ impl Settings {
             .word("timestamp", &["send", "event"])
             .doc("Whether records have the time of sending or that of the event (Spillway).")
             .default("send".to_owned());
-        let client_id = options.string("client_id").doc("Names us in the brokers' logs.").default("logstash".to_owned());
+        let client_id =
+            options.string("client_id").doc("Names us in the brokers' logs.").default("logstash".to_owned());
         let client = client::read(options);
         let mut config = client.clone().unwrap_or_default();
         config.set("client.id", client_id);
@@ -104,7 +105,9 @@ impl Settings {
         let headers = headers.into_iter().map(|(name, value)| (name.source().clone(), value)).collect();
         let with_event_time = time == "event";
         client::check(&config, options).then(|| Self {
-            retry_backoff: Duration::from_millis(u64::try_from(numbers::value(&config, "retry.backoff.ms")).unwrap_or(100)),
+            retry_backoff: Duration::from_millis(
+                u64::try_from(numbers::value(&config, "retry.backoff.ms")).unwrap_or(100),
+            ),
             client: config,
             form: Form { topic, key, headers, encoder, forbidden, with_event_time, replay: Replay::default() },
             partitioning,
@@ -119,7 +122,10 @@ fn check_topic(options: &mut Options<'_>, topic: &Template, forbidden: &[String]
     if forbidden.iter().any(|forbidden| forbidden == name.as_str()) {
         options.invalid("topic_id", format!("`{name}` is one of `forbid_topics`: nothing would ever be sent"));
     } else if !record::is_topic_name(name) {
-        options.invalid("topic_id", format!("`{name}` is no name for a topic: letters, digits, `.`, `_` and `-`, 249 at most"));
+        options.invalid(
+            "topic_id",
+            format!("`{name}` is no name for a topic: letters, digits, `.`, `_` and `-`, 249 at most"),
+        );
     }
 }
 
@@ -131,7 +137,8 @@ fn sizes(options: &mut Options<'_>, config: &mut ClientConfig) {
         .doc("How batches are compressed.")
         .default("none".to_owned());
     if !(1000..=1_000_000_000).contains(&request) {
-        options.invalid("max_request_size", format!("`max_request_size` is from 1000 to 1000000000, and not {request}"));
+        options
+            .invalid("max_request_size", format!("`max_request_size` is from 1000 to 1000000000, and not {request}"));
     } else {
         config.set("message.max.bytes", request.to_string());
     }
@@ -153,7 +160,9 @@ fn partitioning(options: &mut Options<'_>, config: &mut ClientConfig) -> Partiti
         "round_robin" => Partitioning::RoundRobin,
         "uniform_sticky" => Partitioning::Sticky,
         other => {
-            let message = format!("`{other}` is no partitioner: there are default, round_robin and uniform_sticky; Java classes cannot be loaded");
+            let message = format!(
+                "`{other}` is no partitioner: there are default, round_robin and uniform_sticky; Java classes cannot be loaded"
+            );
             options.invalid("partitioner", message);
             Partitioning::ByKey
         }
@@ -171,7 +180,11 @@ fn retries(options: &mut Options<'_>, config: &mut ClientConfig) -> Option<u32> 
     let retries = retries?;
     match u32::try_from(retries) {
         Ok(retries) => {
-            options.warn("retries", "may-drop", "with `retries` events are given up when brokers are away for long; without it they wait");
+            options.warn(
+                "retries",
+                "may-drop",
+                "with `retries` events are given up when brokers are away for long; without it they wait",
+            );
             Some(retries)
         }
         Err(_) => {
@@ -192,7 +205,8 @@ fn guarantees(options: &mut Options<'_>, config: &mut ClientConfig) -> Option<Tr
         .doc("How long a transaction lasts; it ends as soon as it can unless given (Spillway).")
         .optional();
     let acks = options.word("acks", &["0", "1", "all"]);
-    let acks = acks.doc("How many replicas have a record before it counts; `all` in a transaction.").default("1".to_owned());
+    let acks =
+        acks.doc("How many replicas have a record before it counts; `all` in a transaction.").default("1".to_owned());
     let acks = if id.is_some() && !options.is_set("acks") { "all".to_owned() } else { acks };
     let idempotence = options
         .boolean("enable_idempotence")
@@ -214,7 +228,8 @@ fn guarantees(options: &mut Options<'_>, config: &mut ClientConfig) -> Option<Tr
     let id = id?;
     let longest = interval.unwrap_or_default().as_millis();
     if longest > 300_000 {
-        options.invalid("transaction_interval", "`transaction_interval` is five minutes at most: brokers end longer ones");
+        options
+            .invalid("transaction_interval", "`transaction_interval` is five minutes at most: brokers end longer ones");
     }
     config.set("transactional.id", &id);
     let timeout = (longest * 3).clamp(60_000, 900_000).to_string();
@@ -224,7 +239,8 @@ fn guarantees(options: &mut Options<'_>, config: &mut ClientConfig) -> Option<Tr
 
 fn serializers(options: &mut Options<'_>) {
     for (name, classes) in [("key_serializer", &[STRINGS][..]), ("value_serializer", &[STRINGS, BYTES][..])] {
-        let class = options.string(name).doc("String; the codec makes the bytes of values.").default(STRINGS.to_owned());
+        let class =
+            options.string(name).doc("String; the codec makes the bytes of values.").default(STRINGS.to_owned());
         if !classes.contains(&class.as_str()) {
             options.invalid(name, format!("Java classes cannot be loaded: `{name}` is {}", classes.join(" or ")));
         }

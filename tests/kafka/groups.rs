@@ -1,0 +1,95 @@
+//! Several programs that share the partitions of a topic.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::broker::{Sent, broker};
+use crate::program::Program;
+use crate::records::{input, output};
+
+const PARTITIONS: i32 = 6;
+
+/// Numbers by partition: the value says the partition of the source and the number in it.
+fn names(partition: i32, range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|n| format!("{partition} {n}")).collect()
+}
+
+/// What is wrong with the order in which the numbers of a partition arrived, when repeats are left out.
+fn disorder(values: &[String]) -> Vec<String> {
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for value in values {
+        let (partition, number) = value.split_once(' ').unwrap();
+        let number: usize = number.parse().unwrap();
+        if !seen.insert(value.clone()) {
+            continue;
+        }
+        if last.insert(partition, number).is_some_and(|last| last > number) {
+            wrong.push(value.clone());
+        }
+    }
+    wrong
+}
+
+fn members_come_and_go(strategy: &str) {
+    let Some(broker) = broker() else { return };
+    let (from, to, group) = (broker.topic("from", PARTITIONS), broker.topic("to", 1), broker.name("g"));
+    let more = format!("session_timeout_ms => 6000 partition_assignment_strategy => {strategy} max_poll_records => 50");
+    let config = input(&broker.address, &from, &group, &more) + &output(&broker.address, &to, "acks => all");
+    let send = |range: std::ops::Range<usize>| {
+        for partition in 0..PARTITIONS {
+            let names = names(partition, range.clone());
+            let sent = |name| Sent { partition: Some(partition), ..crate::broker::text(name) };
+            broker.send(&from, names.iter().map(|name| sent(name)));
+        }
+    };
+    let distinct = || broker.values(&to).into_iter().collect::<BTreeSet<_>>().len();
+    send(0..500);
+    let (mut first, second) = (Program::start(&config), Program::start(&config));
+    let third = Program::start(&config);
+    first.until("the first records arrive", || distinct() > 100);
+    send(500..1000);
+    second.kill();
+    let fourth = Program::start(&config);
+    send(1000..1500);
+    let all = 1500 * PARTITIONS as usize;
+    first.within(Duration::from_secs(90), "all records arrive", || distinct() == all);
+    let values = broker.values(&to);
+    println!("{strategy}: {} repeated of {all}", values.len() - all);
+    assert_eq!(disorder(&values), Vec::<String>::new());
+    for program in [first, third, fourth] {
+        program.stop();
+    }
+    assert_eq!(broker.committed(&group, &from, PARTITIONS).values().sum::<i64>(), all as i64);
+}
+
+#[test]
+fn members_that_come_and_go_lose_nothing_and_keep_the_order() {
+    members_come_and_go("range");
+}
+
+#[test]
+fn cooperative_members_do_so_too() {
+    members_come_and_go("cooperative_sticky");
+}
+
+/// With an output that takes nothing the input pauses, and another member can join and leave all the same.
+#[test]
+fn a_member_joins_while_the_pipeline_is_blocked() {
+    let Some(broker) = broker() else { return };
+    let (from, to, group) = (broker.topic("from", 2), broker.topic("to", 1), broker.name("g"));
+    let reads = "max_poll_interval_ms => 12000 session_timeout_ms => 6000";
+    let blocked = input(&broker.address, &from, &group, reads) + &output("127.0.0.1:1", "t", "");
+    for partition in 0..2 {
+        let names = names(partition, 0..2000);
+        broker.send(&from, names.iter().map(|name| Sent { partition: Some(partition), ..crate::broker::text(name) }));
+    }
+    let mut stuck = Program::start_in(&crate::program::home(), &blocked, "pipeline.batch.size: 20\n");
+    stuck.until_logged("Connection refused");
+    let healthy = input(&broker.address, &from, &group, reads) + &output(&broker.address, &to, "acks => all");
+    let mut other = Program::start(&healthy);
+    other.until("it gets its part", || broker.read(&to).len() >= 2000);
+    stuck.stop();
+    other.until("it gets the rest", || broker.values(&to).into_iter().collect::<BTreeSet<_>>().len() == 4000);
+}
