@@ -89,7 +89,7 @@ impl Consumer {
         let topics: Vec<&str> = self.settings.subscription.iter().map(String::as_str).collect();
         self.client.subscribe(&topics).map_err(PluginError::new)?;
         tracing::info!(target: LOG, group_id = %self.settings.group_id, "Subscribed to {}", topics.join(", "));
-        while !self.stop.is_cancelled() {
+        while !self.stop.is_cancelled() && !self.finish.is_cancelled() {
             self.gather()?;
             if !self.gathered.is_empty() && !self.hand_over()? {
                 break;
@@ -176,6 +176,11 @@ impl Consumer {
             let pushed = self.runtime.block_on(async { timeout(patience, &mut push).await });
             match pushed {
                 Ok(pushed) => break matches!(pushed, Ok(Ok(()))),
+                Err(_) if self.finish.is_cancelled() => {
+                    // Its lease goes with it, so that it is read again.
+                    push.abort();
+                    break false;
+                }
                 Err(_) => {
                     self.pause();
                     patience = LOOK;
@@ -230,6 +235,9 @@ impl Consumer {
     fn conclude(&mut self, conclusion: &Conclusion) -> Result<(), PluginError> {
         let mut patience = PATIENCE;
         while !conclusion.is_quiet_within(patience) {
+            if self.finish.is_cancelled() {
+                return Ok(());
+            }
             self.pause();
             patience = LOOK;
             self.serve()?;

@@ -154,11 +154,8 @@ impl Settings {
         if group_id.is_empty() {
             options.invalid("group_id", "`group_id` is not empty");
         }
-        if commit == Commit::Transaction && threads != 1 {
-            options.invalid(
-                "consumer_threads",
-                "a transaction has one consumer: with `commit => \"transaction\"` leave `consumer_threads` out",
-            );
+        if commit == Commit::Transaction {
+            fits_a_transaction(options, &config, threads);
         }
         if !(1..=1000).contains(&threads) {
             options.invalid("consumer_threads", format!("`consumer_threads` is from 1 to 1000, and not {threads}"));
@@ -186,6 +183,21 @@ impl Settings {
             decorations,
             decoders,
         })
+    }
+}
+
+/// One consumer commits, and what it does not have any more it has to read from the committed offset when it is back.
+fn fits_a_transaction(options: &mut Options<'_>, config: &ClientConfig, threads: i64) {
+    if threads != 1 {
+        let message = "a transaction has one consumer: with `commit => \"transaction\"` leave `consumer_threads` out";
+        options.invalid("consumer_threads", message);
+    }
+    if config.get("partition.assignment.strategy") == Some("cooperative-sticky") {
+        let message = "members with transactions give all partitions back: write `range` or `round_robin`";
+        options.invalid("partition_assignment_strategy", message);
+    }
+    if config.get("group.protocol") == Some("consumer") {
+        options.invalid("group_protocol", "transactions need `group_protocol => \"classic\"`");
     }
 }
 

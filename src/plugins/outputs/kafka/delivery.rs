@@ -1,5 +1,6 @@
 //! Sends the records of a batch until each one is stored or refused for good.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -8,7 +9,7 @@ use super::LOG;
 use crate::plugins::kafka::failure::{Failure, Kind};
 use crate::plugins::kafka::producer::Producer;
 use crate::plugins::kafka::record::Record;
-use crate::plugins::{GivenBack, Stop};
+use crate::plugins::{GivenBack, PluginError, Stop};
 
 /// How long answers are waited for once the pipeline is to stop.
 const PARTING: Duration = Duration::from_secs(5);
@@ -17,7 +18,8 @@ const LONGEST_REST: Duration = Duration::from_secs(10);
 
 /// Sends for all workers.
 pub(super) struct Sender {
-    producer: Producer,
+    make: Box<dyn Fn() -> Result<Producer, PluginError> + Send + Sync>,
+    producer: Mutex<Arc<Producer>>,
     /// Tries after the first; none for as many as it takes.
     retries: Option<u32>,
     backoff: Duration,
@@ -35,8 +37,14 @@ struct Due<'r> {
 }
 
 impl Sender {
-    pub fn new(producer: Producer, retries: Option<u32>, backoff: Duration) -> Self {
-        Self { producer, retries, backoff, last_complaint: Mutex::default() }
+    /// `make` starts a producer, the first one and each that takes the place of one that broke.
+    pub fn new(
+        make: impl Fn() -> Result<Producer, PluginError> + Send + Sync + 'static,
+        retries: Option<u32>,
+        backoff: Duration,
+    ) -> Result<Self, PluginError> {
+        let producer = Mutex::new(Arc::new(make()?));
+        Ok(Self { make: Box::new(make), producer, retries, backoff, last_complaint: Mutex::default() })
     }
 
     /// Gives the records that are refused for good, and why. `waits_for_topics`: a topic that is missing is waited for.
@@ -51,10 +59,14 @@ impl Sender {
         let mut due: Vec<Due<'_>> = records.iter().enumerate().map(due).collect();
         let mut rest = self.backoff;
         while !due.is_empty() {
+            let producer = self.producer.lock().clone();
             let failures = tokio::select! {
-                failures = self.try_all(&due) => failures,
+                failures = try_all(&producer, &due) => failures,
                 () = parting(stop) => return Err(GivenBack),
             };
+            if failures.iter().any(|(_, failure)| failure.kind == Kind::Broken) {
+                self.replace(&producer);
+            }
             let mut again = Vec::new();
             let mut waits = false;
             for (place, failure) in failures {
@@ -89,21 +101,15 @@ impl Sender {
         Ok(refused)
     }
 
-    /// One try for each record, in order. Those that go alone are waited for before the next one.
-    async fn try_all(&self, due: &[Due<'_>]) -> Vec<(usize, Failure)> {
-        let mut failures = Vec::new();
-        let mut rest = due;
-        let mut start = 0;
-        while let Some(first) = rest.first() {
-            let together = if first.alone { 1 } else { rest.iter().take_while(|due| !due.alone).count() };
-            let (now, later) = rest.split_at(together);
-            let records: Vec<&Record> = now.iter().map(|due| due.record).collect();
-            let failed = self.producer.send(&records).await;
-            failures.extend(failed.into_iter().map(|(at, failure)| (start + at, failure)));
-            start += together;
-            rest = later;
+    /// Puts a new producer in the place of one that broke, unless another worker has done so.
+    fn replace(&self, broken: &Arc<Producer>) {
+        let mut producer = self.producer.lock();
+        if Arc::ptr_eq(&producer, broken) {
+            match (self.make)() {
+                Ok(made) => *producer = Arc::new(made),
+                Err(error) => tracing::error!(target: LOG, "a broken producer cannot be replaced: {error}"),
+            }
         }
-        failures
     }
 
     fn complain(&self, topic: &str, failure: &Failure) {
@@ -116,6 +122,23 @@ impl Sender {
             *last = complaint;
         }
     }
+}
+
+/// One try for each record, in order. Those that go alone are waited for before the next one.
+async fn try_all(producer: &Producer, due: &[Due<'_>]) -> Vec<(usize, Failure)> {
+    let mut failures = Vec::new();
+    let mut rest = due;
+    let mut start = 0;
+    while let Some(first) = rest.first() {
+        let together = if first.alone { 1 } else { rest.iter().take_while(|due| !due.alone).count() };
+        let (now, later) = rest.split_at(together);
+        let records: Vec<&Record> = now.iter().map(|due| due.record).collect();
+        let failed = producer.send(&records).await;
+        failures.extend(failed.into_iter().map(|(at, failure)| (start + at, failure)));
+        start += together;
+        rest = later;
+    }
+    failures
 }
 
 /// Comes when the pipeline was to stop a while ago.

@@ -60,15 +60,17 @@ impl Output for Kafka {
         let way = if self.settings.transaction.is_some() {
             Way::InTransaction(self.context.commons.get::<Transactions>().open(&self.context, stop).await?)
         } else {
-            let settings = &self.settings;
-            let spread = match settings.partitioning {
-                Partitioning::ByKey => None,
-                Partitioning::RoundRobin => Some(Spread::round_robin()),
-                Partitioning::Sticky => Some(Spread::in_runs()),
+            let (client, partitioning) = (self.settings.client.clone(), self.settings.partitioning);
+            let span = self.context.log_span();
+            let make = move || {
+                let spread = match partitioning {
+                    Partitioning::ByKey => None,
+                    Partitioning::RoundRobin => Some(Spread::round_robin()),
+                    Partitioning::Sticky => Some(Spread::in_runs()),
+                };
+                Producer::new(&client, spread, span.clone()).map_err(PluginError::new)
             };
-            let producer =
-                Producer::new(&settings.client, spread, self.context.log_span()).map_err(PluginError::new)?;
-            Way::Alone(Sender::new(producer, settings.retries, settings.retry_backoff))
+            Way::Alone(Sender::new(make, self.settings.retries, self.settings.retry_backoff)?)
         };
         // An output is registered once.
         let _ = self.way.set(way);

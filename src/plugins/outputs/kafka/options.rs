@@ -98,6 +98,9 @@ impl Settings {
         let partitioning = partitioning(options, &mut config);
         let retries = retries(options, &mut config);
         let transaction = guarantees(options, &mut config);
+        if transaction.is_some() && partitioning != Partitioning::ByKey {
+            options.invalid("partitioner", "in a transaction the key decides: leave `partitioner` out");
+        }
         serializers(options);
         let encoder = options.encoder("codec", "plain");
         check_topic(options, &topic, &forbidden);
