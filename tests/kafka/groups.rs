@@ -93,3 +93,23 @@ fn a_member_joins_while_the_pipeline_is_blocked() {
     stuck.stop();
     other.until("it gets the rest", || broker.values(&to).into_iter().collect::<BTreeSet<_>>().len() == 4000);
 }
+
+/// Several workers, and each partition belongs to one of them.
+#[test]
+fn with_affinity_several_workers_keep_the_order_of_a_partition() {
+    let Some(broker) = broker() else { return };
+    let (from, to) = (broker.topic("from", PARTITIONS), broker.topic("to", 1));
+    // A worker that is slow now and then would let others pass.
+    let sleeps = "filter { if [message] =~ /7$/ { sleep { time => 0.002 } } }\n";
+    let config =
+        input(&broker.address, &from, &broker.name("g"), "") + sleeps + &output(&broker.address, &to, "acks => all");
+    let home = crate::program::home();
+    std::fs::write(home.path().join("spillway.yml"), "pipeline.partition_affinity: true\n").unwrap();
+    for partition in 0..PARTITIONS {
+        let names = names(partition, 0..1000);
+        broker.send(&from, names.iter().map(|name| Sent { partition: Some(partition), ..crate::broker::text(name) }));
+    }
+    let mut program = Program::start_in(&home, &config, "pipeline.workers: 4\npipeline.batch.size: 20\n");
+    program.until("all records arrive", || broker.read(&to).len() == 1000 * PARTITIONS as usize);
+    assert_eq!(disorder(&broker.values(&to)), Vec::<String>::new());
+}

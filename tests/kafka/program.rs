@@ -42,7 +42,7 @@ impl Program {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(path.join("log")).unwrap();
         std::fs::write(path.join("pipelines.yml"), pipelines).unwrap();
         let yaml = format!(
-            "path.data: {0}/data\napi.enabled: false\nlog.rate_limit: 0s\ndead_letter_queue.enable: true\npipeline.workers: 1\n{settings}",
+            "path.data: {0}/data\napi.enabled: false\nlog.rate_limit: 0s\ndead_letter_queue.enable: true\n{settings}",
             path.display()
         );
         std::fs::write(path.join("logstash.yml"), yaml).unwrap();

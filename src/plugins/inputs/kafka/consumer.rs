@@ -150,21 +150,27 @@ impl Consumer {
         let mut records = std::mem::take(&mut self.gathered);
         // Their new owner reads them, too.
         records.retain(|record| !record.partition.is_gone());
-        let Decoded { events, positions } = self.reading.decode(records, &self.sink);
-        let lease = match &self.watch().conclusion {
-            Some(conclusion) => conclusion.lend(positions),
-            None => {
-                Lease::joined(positions.into_iter().map(|(partition, next)| partition.progress.lend(next)).collect())
-            }
-        };
+        let mut pushes = Vec::new();
+        for (lane, records) in by_lane(records, self.sink.lanes()) {
+            let Decoded { events, positions } = self.reading.decode(records, &self.sink);
+            let lend = |(partition, next): (Arc<Partition>, i64)| partition.progress.lend(next);
+            let lease = match &self.watch().conclusion {
+                Some(conclusion) => conclusion.lend(positions),
+                None => Lease::joined(positions.into_iter().map(lend).collect()),
+            };
+            pushes.push((lane, events, lease));
+        }
         let (sink, commit) = (self.sink.clone(), self.settings.commit);
         let push = self.runtime.spawn(async move {
-            if commit == Commit::Auto {
-                sink.push_decorated(events, None).await?;
-                lease.settle();
-                return Ok(());
+            for (lane, events, lease) in pushes {
+                let (with, after) = if commit == Commit::Auto { (None, Some(lease)) } else { (Some(lease), None) };
+                match lane {
+                    Some(lane) => sink.push_to(lane, events, with).await?,
+                    None => sink.push_decorated(events, with).await?,
+                }
+                after.into_iter().for_each(Lease::settle);
             }
-            sink.push_decorated(events, Some(lease)).await
+            Ok(())
         });
         self.wait_for(push)
     }
@@ -253,6 +259,22 @@ impl Consumer {
             Outcome::Committed | Outcome::Lost | Outcome::GivenUp => Ok(()),
         }
     }
+}
+
+/// The records for each worker, where the partition decides about that.
+fn by_lane(records: Vec<Record>, lanes: usize) -> Vec<(Option<usize>, Vec<Record>)> {
+    if lanes == 1 {
+        return vec![(None, records)];
+    }
+    let mut sorted: Vec<(Option<usize>, Vec<Record>)> = Vec::new();
+    for record in records {
+        let lane = Some(record.partition.lane(lanes));
+        match sorted.iter_mut().find(|(known, _)| *known == lane) {
+            Some((_, records)) => records.push(record),
+            None => sorted.push((lane, vec![record])),
+        }
+    }
+    sorted
 }
 
 /// What is kept of a message; nothing of a partition that was taken away.

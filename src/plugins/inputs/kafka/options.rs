@@ -219,15 +219,20 @@ fn group(options: &mut Options<'_>, config: &mut ClientConfig) {
     let protocol = options.word("group_protocol", &["classic", "consumer"]);
     let protocol =
         protocol.doc("`consumer`: the brokers share partitions out (KIP-848).").default("classic".to_owned());
-    match strategy.as_deref() {
-        Some("sticky") => options.invalid(
-            "partition_assignment_strategy",
-            "`sticky` is not supported: write `cooperative_sticky`, which moves no more partitions and stops nobody",
-        ),
-        Some("round_robin") => drop(config.set("partition.assignment.strategy", "roundrobin")),
-        Some("cooperative_sticky") => drop(config.set("partition.assignment.strategy", "cooperative-sticky")),
-        Some(other) => drop(config.set("partition.assignment.strategy", other)),
-        None => {}
+    let property = match strategy.as_deref() {
+        Some("round_robin") => Some("roundrobin"),
+        Some("cooperative_sticky") => Some("cooperative-sticky"),
+        Some("sticky") => {
+            options.invalid(
+                "partition_assignment_strategy",
+                "`sticky` is not supported: write `cooperative_sticky`, which moves no more partitions and stops nobody",
+            );
+            None
+        }
+        other => other,
+    };
+    if let Some(strategy) = property {
+        config.set("partition.assignment.strategy", strategy);
     }
     if protocol == "consumer" {
         for option in ["partition_assignment_strategy", "heartbeat_interval_ms", "session_timeout_ms"] {

@@ -39,6 +39,12 @@ impl Partition {
         }
     }
 
+    /// One of so many workers, always the same.
+    pub fn lane(&self, lanes: usize) -> usize {
+        let topic = self.topic.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        topic.wrapping_add(usize::try_from(self.number).unwrap_or(0)) % lanes.max(1)
+    }
+
     /// Whether somebody else has it by now.
     pub fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Acquire)

@@ -144,7 +144,7 @@ impl Session {
             }
             let sent = async {
                 self.begin(&mut open).await?;
-                Ok(self.send(&left, alone).await)
+                Ok::<_, GivenBack>(self.send(&left, alone).await)
             };
             let failures = tokio::select! {
                 sent = sent => sent?,
@@ -222,7 +222,7 @@ impl Session {
             let made = async {
                 self.abort(open).await?;
                 if open.sent.is_empty() {
-                    return Ok(Vec::new());
+                    return Ok::<_, GivenBack>(Vec::new());
                 }
                 self.begin(open).await?;
                 Ok(self.producer.send(&open.sent.iter().collect::<Vec<_>>()).await)
