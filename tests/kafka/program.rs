@@ -24,9 +24,9 @@ pub fn home() -> Arc<TempDir> {
 }
 
 impl Program {
-    /// Starts it in a folder of its own.
+    /// Starts it in a folder of its own, with one worker.
     pub fn start(config: &str) -> Self {
-        Self::start_in(&home(), config, "")
+        Self::start_in(&home(), config, "pipeline.workers: 1\n")
     }
 
     /// As [`Program::start`], in the folder of an earlier run, with lines of `logstash.yml`.
