@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::broker::{Broker, Got, broker, text};
 use crate::number;
-use crate::program::{Program, home};
+use crate::program::{Program, dead_letters, home};
 use crate::records::{input, output};
 
 /// Sends while the program is killed and started again; returns when all that was sent has arrived, or panics.
@@ -111,7 +111,9 @@ fn a_refused_record_costs_its_transaction_nothing_else() {
     let mut program = Program::start(&config);
     program.until("all is committed", || broker.committed(&group, &from, 1)[&0] >= 8);
     assert_eq!(broker.values(&to), ["1", "2", "3", "4", "5", "6", "7"]);
-    let dead = program.dead_letters();
+    let home = program.home.clone();
+    program.stop();
+    let dead = dead_letters(&home);
     assert!(
         dead.len() == 1 && dead[0].reason.contains("Message size too large"),
         "{:?}",

@@ -1,6 +1,5 @@
 //! The program, which reads topics until it is told to stop.
 
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,14 +113,6 @@ impl Program {
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
-
-    pub fn dead_letters(&self) -> Vec<DeadLetter> {
-        dead_letters(&self.home.path().join("data/dead_letter_queue/main"))
-    }
-
-    pub fn folder(&self) -> PathBuf {
-        self.home.path().to_owned()
-    }
 }
 
 impl Drop for Program {
@@ -131,7 +122,12 @@ impl Drop for Program {
     }
 }
 
-fn dead_letters(directory: &Path) -> Vec<DeadLetter> {
+/// The dead letters of the pipeline `main`, once the program has ended.
+pub fn dead_letters(home: &TempDir) -> Vec<DeadLetter> {
+    let directory = home.path().join("data/dead_letter_queue/main");
+    if !directory.exists() {
+        return Vec::new();
+    }
     let mut reader = Reader::new(directory, Start::Beginning);
     std::iter::from_fn(|| reader.next(Duration::ZERO)).collect()
 }

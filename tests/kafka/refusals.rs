@@ -3,17 +3,14 @@
 use std::process::Command;
 
 use crate::broker::{Broker, broker, text};
-use crate::program::Program;
+use crate::program::{Program, dead_letters};
 use crate::records::{input, output};
 
-/// Values of the dead letters with their reasons.
-fn dead(program: &Program) -> Vec<(String, String)> {
-    let letters = program.dead_letters().into_iter();
-    letters
-        .map(|letter| {
-            (letter.event.fields().get("message").unwrap().as_str().unwrap()[..1].to_owned(), letter.reason.to_string())
-        })
-        .collect()
+/// First letters of the dead letters' messages, with their reasons.
+fn dead(home: &tempfile::TempDir) -> Vec<(String, String)> {
+    let first =
+        |event: &spillway::event::Event| event.fields().get("message").unwrap().as_str().unwrap()[..1].to_owned();
+    dead_letters(home).iter().map(|letter| (first(&letter.event), letter.reason.to_string())).collect()
 }
 
 #[track_caller]
@@ -34,7 +31,9 @@ fn a_record_that_is_too_large_for_the_topic_is_a_dead_letter_and_its_neighbours_
     let mut program = Program::start(&config);
     all_but(&broker, &mut program, &group, &from, 6);
     assert_eq!(broker.values(&to), ["a", "c", "d", "f"]);
-    let dead = dead(&program);
+    let home = program.home.clone();
+    program.stop();
+    let dead = dead(&home);
     assert_eq!(dead.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>(), ["b", "e"]);
     assert!(
         dead.iter().all(|(_, reason)| reason.starts_with("kafka: ") && reason.contains("Message size too large")),
@@ -58,7 +57,9 @@ fn topics_that_events_choose_may_be_forbidden_wrong_or_missing() {
     all_but(&broker, &mut program, &group, &from, 5);
     assert_eq!(broker.values(&good), [values[0].as_str(), values[4].as_str()]);
     assert!(broker.values(&secret).is_empty());
-    let dead = dead(&program);
+    let home = program.home.clone();
+    program.stop();
+    let dead = dead(&home);
     let reasons = [("2", "forbid_topics"), ("3", "no name for a topic"), ("4", "Message size too large")];
     assert_eq!(dead.len(), reasons.len(), "{dead:?}");
     for ((value, reason), (place, words)) in dead.iter().zip(reasons) {

@@ -115,8 +115,10 @@ impl ClientContext for Watch {
             let Some(known) = known.and_then(|topic| topic.partitions.get(&partition.number)) else { continue };
             let position = partition.position().unwrap_or(known.committed_offset);
             if known.hi_offset >= 0 && position >= 0 {
-                let lag = self.metrics.counter_at(["lag", partition.topic.as_str(), &partition.number.to_string()]);
-                lag.set(u64::try_from(known.hi_offset - position).unwrap_or(0));
+                let number = partition.number.to_string();
+                let shown = |name| self.metrics.counter_at([name, partition.topic.as_str(), &number]);
+                shown("lag").set(u64::try_from(known.hi_offset - position).unwrap_or(0));
+                shown("offset_committed").set(u64::try_from(known.committed_offset).unwrap_or(0));
             }
         }
     }
