@@ -11,6 +11,8 @@ mod options;
 mod partition;
 mod pattern;
 mod record;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

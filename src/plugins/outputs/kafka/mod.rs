@@ -7,6 +7,8 @@
 mod delivery;
 mod encode;
 mod options;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, OnceLock};
 
