@@ -192,7 +192,11 @@ fn each_event_is_cleansed_once_whatever_happens_to_the_program() {
         crate::eventually(Duration::from_secs(15), || broker.read(&cleaned).len() > before);
         std::thread::sleep(Duration::from_millis(53 * (life as u64 * 5 % 13)));
         assert!(!program.has_ended(), "{}", program.log());
-        if life % 3 == 2 { drop(program.stop()) } else { program.kill() }
+        if life % 3 == 2 {
+            program.stop();
+        } else {
+            program.kill();
+        }
     }
     let mut program = Program::start_in(&home, &config, "");
     let counts = |topic: &str, member: &str| {

@@ -62,7 +62,7 @@ fn decorated(decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
     let Some(broker) = broker() else { return Vec::new() };
     let (from, to) = (broker.topic("from", 1), broker.topic("to", 1));
     let config = input(&broker.address, &from, "decorated", decorate)
-        + "filter { mutate { copy => { '[@metadata][kafka]' => k } remove_field => ['@timestamp', '@version', 'event'] } }"
+        + "filter { mutate { copy => { '[@metadata][kafka]' => 'k' } remove_field => ['@timestamp', '@version', 'event'] } }"
         + &output(&broker.address, &to, "codec => json").replacen("codec => plain { format => '%{message}' }", "", 1);
     broker.send(&from, records.iter().cloned());
     let mut program = Program::start(&config);

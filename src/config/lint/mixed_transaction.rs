@@ -71,7 +71,7 @@ mod tests {
     use super::super::testing::places;
 
     const READER: &str = "kafka { commit => transaction }";
-    const WRITER: &str = "kafka { topic_id => t transactional_id => x }";
+    const WRITER: &str = "kafka { topic_id => tt transactional_id => xx }";
 
     #[test]
     fn every_way_in_and_out_is_part_of_the_transaction() {
@@ -79,8 +79,8 @@ mod tests {
             places("mixed-transaction", &format!("input {{ {input} }} output {{ {output} }}"))
         };
         assert!(found(READER, WRITER).is_empty());
-        assert!(found("kafka { }", "kafka { topic_id => t } file { path => \"/x\" }").is_empty());
-        let branch = format!("if [a] {{ {WRITER} }} else {{ file {{ path => \"/x\" }} kafka {{ topic_id => t }} }}");
+        assert!(found("kafka { }", "kafka { topic_id => tt } file { path => \"/x\" }").is_empty());
+        let branch = format!("if [a] {{ {WRITER} }} else {{ file {{ path => \"/x\" }} kafka {{ topic_id => tt }} }}");
         assert_eq!(found(READER, &branch), ["file", "kafka"]);
         assert_eq!(found(&format!("{READER} generator {{ }} {READER}"), WRITER), ["kafka", "generator"]);
         assert_eq!(found("kafka { }", WRITER), ["kafka"]);

@@ -14,26 +14,27 @@ fn errors(options: &str) -> String {
 fn options_that_cannot_be_honoured_are_refused() {
     for (options, words) in [
         ("", "topic_id"),
-        ("topic_id => t forbid_topics => ['t']", "forbid_topics"),
+        ("topic_id => tt forbid_topics => ['t']", "forbid_topics"),
         ("topic_id => 'a/b'", "no name for a topic"),
-        ("topic_id => t partitioner => 'com.example.Mine'", "no partitioner"),
-        ("topic_id => t value_serializer => 'com.example.Mine'", "Java classes cannot be loaded"),
-        ("topic_id => t acks => '1' enable_idempotence => true", "needs `acks"),
-        ("topic_id => t transactional_id => x acks => '1'", "a transaction needs"),
-        ("topic_id => t transaction_interval => 5", "belongs to `transactional_id`"),
-        ("topic_id => t transactional_id => x transaction_interval => '10m'", "five minutes at most"),
-        ("topic_id => t retries => -1", "not negative"),
-        ("topic_id => t max_request_size => 10", "from 1000"),
+        ("topic_id => tt partitioner => 'com.example.Mine'", "no partitioner"),
+        ("topic_id => tt value_serializer => 'com.example.Mine'", "Java classes cannot be loaded"),
+        ("topic_id => tt acks => '1' enable_idempotence => true", "needs `acks"),
+        ("topic_id => tt transactional_id => xx acks => '1'", "a transaction needs"),
+        ("topic_id => tt transaction_interval => 5", "belongs to `transactional_id`"),
+        ("topic_id => tt transactional_id => xx transaction_interval => '10m'", "five minutes at most"),
+        ("topic_id => tt retries => -1", "not negative"),
+        ("topic_id => tt max_request_size => 10", "from 1000"),
     ] {
         let errors = errors(options);
         assert!(errors.contains(words), "{options}: {errors}");
     }
-    assert!(warnings("output { kafka { topic_id => t retries => 3 } }").contains("given up"));
+    assert!(warnings("output { kafka { topic_id => tt retries => 3 } }").contains("given up"));
 }
 
 #[test]
 fn one_pipeline_has_one_transaction() {
-    let two = "output { kafka { topic_id => t transactional_id => x } kafka { topic_id => u transactional_id => y } }";
+    let two =
+        "output { kafka { topic_id => tt transactional_id => xx } kafka { topic_id => uu transactional_id => yy } }";
     assert!(compiled(two).err().unwrap().contains("share one transaction"));
 }
 
