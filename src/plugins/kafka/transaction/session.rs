@@ -157,10 +157,14 @@ impl Session {
                 return Ok(refused);
             }
             let mut why = String::new();
+            let was_alone = alone;
             for (at, failure) in failures {
                 let is_refused = match failure.kind {
                     Kind::Refused => true,
-                    Kind::Suspect => std::mem::replace(&mut alone, true),
+                    Kind::Suspect => {
+                        alone = true;
+                        was_alone
+                    }
                     Kind::NoTopic => !waits_for_topics,
                     Kind::Broken => {
                         self.give_up(&failure.message);
@@ -171,7 +175,7 @@ impl Session {
                 if is_refused {
                     left.retain(|(other, _)| *other != at);
                     refused.push((at, failure));
-                } else {
+                } else if failure.kind != Kind::Suspect {
                     why = failure.message;
                 }
             }
