@@ -118,11 +118,16 @@ impl Bundle {
         std::mem::take(&mut *self.0.lock())
     }
 
+    /// Their sources hear that nothing is on its way; what that means they hear after [`Bundle::bound`]'s `end`.
     fn hold(&self, ok: bool) {
-        let leases = self.take();
-        if ok {
-            *self.0.lock() = leases.into_iter().map(|lease| lease.hold().0).collect();
-        }
+        let held = self.take().into_iter().map(|lease| {
+            if !ok {
+                lease.shared.failed.store(true, Ordering::Release);
+            }
+            lease.hold().0
+        });
+        let held = held.collect();
+        *self.0.lock() = held;
     }
 }
 

@@ -40,8 +40,9 @@ impl Program {
         let path = home.path();
         let log = std::fs::OpenOptions::new().create(true).append(true).open(path.join("log")).unwrap();
         std::fs::write(path.join("pipelines.yml"), pipelines).unwrap();
+        let api = if settings.contains("api.enabled") { "" } else { "api.enabled: false\n" };
         let yaml = format!(
-            "path.data: {0}/data\napi.enabled: false\nlog.rate_limit: 0s\ndead_letter_queue.enable: true\n{settings}",
+            "path.data: {0}/data\n{api}log.rate_limit: 0s\ndead_letter_queue.enable: true\n{settings}",
             path.display()
         );
         std::fs::write(path.join("logstash.yml"), yaml).unwrap();

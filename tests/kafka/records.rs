@@ -171,3 +171,70 @@ fn with_auto_an_offset_is_committed_although_the_output_waits() {
         }
     }
 }
+
+/// The codecs are built in, whatever the machine has.
+#[test]
+fn batches_may_be_compressed_in_every_way() {
+    let Some(broker) = broker() else { return };
+    let from = broker.topic("from", 1);
+    let kinds = ["none", "gzip", "snappy", "lz4", "zstd"];
+    let topics = kinds.map(|kind| broker.topic(kind, 1));
+    let outputs = kinds.iter().zip(&topics).map(|(kind, to)| {
+        output(&broker.address, to, &format!("compression_type => {kind}"))
+            .replace("id => out", &format!("id => {kind}"))
+    });
+    let config = input(&broker.address, &from, &broker.name("g"), "") + &outputs.collect::<String>();
+    let value = "abc ".repeat(500);
+    broker.send(&from, (0..10).map(|_| text(&value)));
+    let mut program = Program::start(&config);
+    for to in &topics {
+        program.until("the records arrive", || broker.read(to).len() == 10);
+        assert!(broker.values(to).iter().all(|got| *got == value));
+    }
+}
+
+#[test]
+fn records_of_one_key_stay_together_unless_they_are_spread() {
+    let Some(broker) = broker() else { return };
+    let (from, together, spread) = (broker.topic("from", 1), broker.topic("together", 4), broker.topic("spread", 4));
+    let outputs = output(&broker.address, &together, "message_key => same")
+        + &output(&broker.address, &spread, "message_key => same partitioner => round_robin")
+            .replace("id => out", "id => rr");
+    broker.send(&from, (0..40).map(|_| text("x")));
+    let mut program = Program::start(&(input(&broker.address, &from, &broker.name("g"), "") + &outputs));
+    program.until("the records arrive", || broker.read(&together).len() + broker.read(&spread).len() == 80);
+    let partitions = |topic: &str| {
+        let mut counts = std::collections::BTreeMap::new();
+        broker.read(topic).iter().for_each(|got| *counts.entry(got.partition).or_insert(0) += 1);
+        counts.into_values().collect::<Vec<i32>>()
+    };
+    assert_eq!(partitions(&together), [40]);
+    assert_eq!(partitions(&spread), [10, 10, 10, 10]);
+}
+
+/// What the monitoring API says of an input.
+fn stats(port: u16) -> Option<Json> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
+    write!(stream, "GET /_node/stats/pipelines HTTP/1.0\r\nHost: x\r\n\r\n").ok()?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).ok()?;
+    let body: Json = serde_json::from_str(reply.split_once("\r\n\r\n")?.1).ok()?;
+    Some(body["pipelines"]["main"]["plugins"]["inputs"][0].clone())
+}
+
+#[test]
+fn the_node_stats_tell_how_far_an_input_is_behind() {
+    let Some(broker) = broker() else { return };
+    let from = broker.topic("from", 1);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = input(&broker.address, &from, &broker.name("g"), "") + "output { null { } }";
+    broker.send(&from, (0..7).map(|_| text("x")));
+    let api = format!("api.enabled: true\napi.http.port: {port}\n");
+    let mut program = Program::start_in(&crate::program::home(), &config, &api);
+    program.until("everything is dealt with", || {
+        stats(port).is_some_and(|s| {
+            s["lag"][&from]["0"] == 0 && s["offset_committed"][&from]["0"] == 7 && s["commits"].as_u64() > Some(0)
+        })
+    });
+}

@@ -14,7 +14,7 @@ fn dead(home: &tempfile::TempDir) -> Vec<(String, String)> {
 }
 
 #[track_caller]
-fn all_but(broker: &Broker, program: &mut Program, group: &str, from: &str, sent: i64) {
+fn until_all_is_dealt_with(broker: &Broker, program: &mut Program, group: &str, from: &str, sent: i64) {
     program.until("everything is dealt with", || broker.committed(group, from, 1)[&0] == sent);
 }
 
@@ -29,7 +29,7 @@ fn a_record_that_is_too_large_for_the_topic_is_a_dead_letter_and_its_neighbours_
     let values = ["a".to_owned(), large("b"), "c".to_owned(), "d".to_owned(), large("e"), "f".to_owned()];
     broker.send(&from, values.iter().map(|value| text(value)));
     let mut program = Program::start(&config);
-    all_but(&broker, &mut program, &group, &from, 6);
+    until_all_is_dealt_with(&broker, &mut program, &group, &from, 6);
     assert_eq!(broker.values(&to), ["a", "c", "d", "f"]);
     let home = program.home.clone();
     program.stop();
@@ -54,7 +54,7 @@ fn topics_that_events_choose_may_be_forbidden_wrong_or_missing() {
     let values = [format!("1 {good}"), format!("2 {secret}"), "3 /no/topic".to_owned(), large, format!("5 {good}")];
     broker.send(&from, values.iter().map(|value| text(value)));
     let mut program = Program::start(&config);
-    all_but(&broker, &mut program, &group, &from, 5);
+    until_all_is_dealt_with(&broker, &mut program, &group, &from, 5);
     assert_eq!(broker.values(&good), [values[0].as_str(), values[4].as_str()]);
     assert!(broker.values(&secret).is_empty());
     let home = program.home.clone();
@@ -143,4 +143,19 @@ fn a_stop_while_the_broker_is_away_does_not_hang_and_commits_nothing() {
     program.until_logged("Connection refused");
     program.stop();
     assert_eq!(broker.committed(&group, &from, 1)[&0], -1);
+}
+
+#[test]
+fn with_retries_events_are_given_up_in_the_end() {
+    let Some(broker) = broker() else { return };
+    let (from, group) = (broker.topic("from", 1), broker.name("g"));
+    broker.send(&from, ["1", "2"].map(text));
+    let more = "retries => 1 request_timeout_ms => 1000";
+    let config = input(&broker.address, &from, &group, "") + &output("127.0.0.1:1", "t", more);
+    let mut program = Program::start(&config);
+    until_all_is_dealt_with(&broker, &mut program, &group, &from, 2);
+    let home = program.home.clone();
+    program.stop();
+    let dead = dead(&home);
+    assert!(dead.len() == 2 && dead.iter().all(|(_, reason)| reason.contains("timed out")), "{dead:?}");
 }

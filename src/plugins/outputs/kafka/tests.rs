@@ -14,7 +14,7 @@ fn errors(options: &str) -> String {
 fn options_that_cannot_be_honoured_are_refused() {
     for (options, words) in [
         ("", "topic_id"),
-        ("topic_id => tt forbid_topics => ['t']", "forbid_topics"),
+        ("topic_id => tt forbid_topics => ['tt']", "forbid_topics"),
         ("topic_id => 'a/b'", "no name for a topic"),
         ("topic_id => tt partitioner => 'com.example.Mine'", "no partitioner"),
         ("topic_id => tt value_serializer => 'com.example.Mine'", "Java classes cannot be loaded"),
