@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message};
 use tokio::task::JoinHandle;
@@ -27,8 +27,6 @@ use crate::queue::Closed;
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How often the group is asked while they are.
 const LOOK: Duration = Duration::from_millis(100);
-/// A commit without an answer is made again after this.
-const ANSWER: Duration = Duration::from_secs(30);
 /// Records of more than this are not gathered for one push.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
@@ -223,16 +221,9 @@ impl Consumer {
         if let Some(conclusion) = self.watch().conclusion.clone() {
             return if conclusion.is_due() { self.conclude(&conclusion) } else { Ok(()) };
         }
-        let is_early = self.committed_at.elapsed() < self.settings.commit_interval;
-        let is_committing = self.watch().is_committing.load(Ordering::Acquire) && self.committed_at.elapsed() < ANSWER;
-        if is_early || is_committing {
-            return Ok(());
-        }
-        let Some(due) = partition::due(&self.watch().assignment.all()) else { return Ok(()) };
-        self.committed_at = Instant::now();
-        match self.client.commit(&due, CommitMode::Async) {
-            Ok(()) => self.watch().is_committing.store(true, Ordering::Release),
-            Err(error) => tracing::warn!(target: LOG, "offsets cannot be committed yet: {error}"),
+        if self.committed_at.elapsed() >= self.settings.commit_interval {
+            self.committed_at = Instant::now();
+            self.watch().commit_now(&self.client, &self.watch().assignment.all());
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use rdkafka::TopicPartitionList;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
-use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::error::KafkaError;
 use rdkafka::statistics::Statistics;
 
 use super::LOG;
@@ -32,8 +32,6 @@ pub(super) struct Watch {
     pub is_blocked: AtomicBool,
     /// Nothing comes back any more.
     pub is_ending: AtomicBool,
-    /// A commit has no answer yet.
-    pub is_committing: AtomicBool,
     commits: Arc<Counter>,
     rebalances: Arc<Counter>,
     metrics: Arc<PluginMetrics>,
@@ -46,7 +44,6 @@ impl Watch {
             conclusion,
             is_blocked: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
-            is_committing: AtomicBool::new(false),
             commits: metrics.counter("commits"),
             rebalances: metrics.counter("rebalances"),
             metrics,
@@ -59,7 +56,7 @@ impl Watch {
         match consumer.commit(&due, CommitMode::Sync) {
             Ok(()) => self.commits.add(self.assignment.committed(&due)),
             Err(error) => {
-                tracing::warn!(target: LOG, "offsets were not committed, their records will be read again: {error}")
+                tracing::warn!(target: LOG, "offsets were not committed yet: {error}")
             }
         }
     }
@@ -146,15 +143,6 @@ impl ConsumerContext for Watch {
         let done = if is_blocked { consumer.pause(list) } else { consumer.resume(list) };
         if let Err(error) = done {
             tracing::warn!(target: LOG, "new partitions could not be paused or resumed: {error}");
-        }
-    }
-
-    fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
-        self.is_committing.store(false, Ordering::Release);
-        match result {
-            Ok(()) => self.commits.add(self.assignment.committed(offsets)),
-            Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::NoOffset) => {}
-            Err(error) => tracing::warn!(target: LOG, "offsets were not committed yet: {error}"),
         }
     }
 }
