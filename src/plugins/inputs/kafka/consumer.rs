@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::LOG;
 use super::conclusion::Conclusion;
 use super::options::{Commit, Settings};
-use super::partition::{self, Partition};
+use super::partition::Partition;
 use super::record::{Decoded, Reading, Record};
 use super::watch::Watch;
 use crate::plugins::kafka::transaction::Outcome;

@@ -2,11 +2,12 @@
 //! offsets of what it read, so that readers of committed records see the outcome of each record once.
 //!
 //! The input pushes for a while, stops, and waits until nothing of it is on its way ([`account`]): then all that it
-//! pushed is in the transaction or was dropped by the filters, whatever the batches were. Only then it commits
-//! ([`session`]). Outputs hold the leases of their batches until that is decided, so that filters which remember events
-//! hear of it after the commit.
+//! pushed is in the transaction ([`session`]) or was dropped by the filters, whatever the batches were. Only then it
+//! commits ([`commit`]). Outputs hold the leases of their batches until that is decided, so that filters which remember
+//! events hear of it after the commit.
 
 mod account;
+mod commit;
 mod session;
 
 use std::sync::{Arc, OnceLock};
@@ -16,7 +17,8 @@ use parking_lot::Mutex;
 use rdkafka::ClientConfig;
 
 pub use self::account::Account;
-pub use self::session::{Outcome, Session};
+pub use self::commit::Outcome;
+pub use self::session::Session;
 use crate::plugins::{Context, PluginError, Stop};
 
 /// What input and outputs of a pipeline have in common; one for each pipeline.

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rdkafka::consumer::ConsumerGroupMetadata;
+use rdkafka::ClientConfig;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::producer::Producer as _;
-use rdkafka::{ClientConfig, TopicPartitionList};
 use tokio::sync::Mutex;
 use tokio::task::block_in_place;
 
@@ -18,52 +17,40 @@ use super::super::LOG;
 use super::super::failure::{Failure, Kind};
 use super::super::producer::Producer;
 use super::super::record::Record;
-use super::Account;
 use crate::plugins::{Context, GivenBack, Held, Lease, PluginError, Stop};
 
 /// How long librdkafka works on one step before we look around.
-const STEP: Duration = Duration::from_secs(10);
+pub(super) const STEP: Duration = Duration::from_secs(10);
 /// Rest before a step is tried again.
-const REST: Duration = Duration::from_millis(200);
+pub(super) const REST: Duration = Duration::from_millis(200);
 /// How long is tried on once the pipeline is to stop.
-const PARTING: Duration = Duration::from_secs(10);
+pub(super) const PARTING: Duration = Duration::from_secs(10);
 /// A transaction with more than this in memory is due.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// The producer with its transaction.
 pub struct Session {
-    producer: Arc<Producer>,
+    pub(super) producer: Arc<Producer>,
     interval: Duration,
-    open: Mutex<Open>,
-    bytes: AtomicUsize,
+    pub(super) open: Mutex<Open>,
+    pub(super) bytes: AtomicUsize,
     /// Nothing is sent until what is on its way has come to an end.
-    discards: AtomicBool,
+    pub(super) discards: AtomicBool,
     broken: AtomicBool,
-    context: Context,
-    runtime: tokio::runtime::Handle,
+    pub(super) context: Context,
+    pub(super) runtime: tokio::runtime::Handle,
 }
 
 /// What is in the transaction.
 #[derive(Default)]
-struct Open {
-    begun: bool,
-    sent: Vec<Record>,
-    held: Vec<Held>,
-}
-
-/// How a commit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Records and offsets are committed.
-    Committed,
-    /// The group does not take our offsets: partitions went elsewhere. The transaction is aborted.
-    Lost,
-    /// The pipeline ends without it.
-    GivenUp,
+pub(super) struct Open {
+    pub begun: bool,
+    pub sent: Vec<Record>,
+    pub held: Vec<Held>,
 }
 
 /// Why a step cannot be finished.
-enum Trouble {
+pub(super) enum Trouble {
     /// Nothing can be done with this producer any more.
     Fatal(String),
     /// The transaction has to be made again.
@@ -202,7 +189,7 @@ impl Session {
         Vec::new()
     }
 
-    async fn begin(&self, open: &mut Open) -> Result<(), GivenBack> {
+    pub(super) async fn begin(&self, open: &mut Open) -> Result<(), GivenBack> {
         while !open.begun {
             match block_in_place(|| self.producer.client().begin_transaction()).map_err(|error| trouble(&error)) {
                 Ok(()) => open.begun = true,
@@ -221,7 +208,7 @@ impl Session {
     }
 
     /// Makes the transaction again, with all that was in it.
-    async fn again(&self, open: &mut Open, stop: &Stop) -> Result<(), GivenBack> {
+    pub(super) async fn again(&self, open: &mut Open, stop: &Stop) -> Result<(), GivenBack> {
         loop {
             let made = async {
                 self.abort(open).await?;
@@ -248,7 +235,7 @@ impl Session {
         }
     }
 
-    async fn abort(&self, open: &mut Open) -> Result<(), GivenBack> {
+    pub(super) async fn abort(&self, open: &mut Open) -> Result<(), GivenBack> {
         loop {
             match block_in_place(|| self.producer.client().abort_transaction(STEP)).map_err(|error| trouble(&error)) {
                 Ok(()) => {
@@ -271,91 +258,7 @@ impl Session {
         }
     }
 
-    /// Commits what is in the transaction together with the offsets of a consumer. Nothing may be on its way. Blocks.
-    pub fn commit(&self, offsets: &TopicPartitionList, group: &ConsumerGroupMetadata) -> Outcome {
-        let mut open = self.open.blocking_lock();
-        let outcome = self.runtime.block_on(self.finish(&mut open, offsets, group)).unwrap_or(Outcome::GivenUp);
-        let held = std::mem::take(&mut open.held);
-        open.sent.clear();
-        self.bytes.store(0, Ordering::Relaxed);
-        drop(open);
-        if outcome == Outcome::Committed {
-            held.into_iter().for_each(Held::settle);
-        }
-        outcome
-    }
-
-    async fn finish(
-        &self,
-        open: &mut Open,
-        offsets: &TopicPartitionList,
-        group: &ConsumerGroupMetadata,
-    ) -> Result<Outcome, GivenBack> {
-        let client = self.producer.client();
-        let mut has_offsets = false;
-        let mut last_try = None;
-        loop {
-            self.begin(open).await?;
-            let mut step = Ok(());
-            if !has_offsets {
-                step = block_in_place(|| client.send_offsets_to_transaction(offsets, group, STEP));
-                has_offsets = step.is_ok();
-            }
-            let step = step.and_then(|()| block_in_place(|| client.commit_transaction(STEP)));
-            match step.map_err(|error| trouble(&error)) {
-                Ok(()) => {
-                    open.begun = false;
-                    return Ok(Outcome::Committed);
-                }
-                Err(Trouble::Fatal(why)) => {
-                    self.give_up(&why);
-                    return Err(GivenBack);
-                }
-                Err(Trouble::Group(why)) => {
-                    tracing::info!(target: LOG, "the group does not take the offsets of a transaction, it is aborted: {why}");
-                    self.abort(open).await?;
-                    return Ok(Outcome::Lost);
-                }
-                Err(Trouble::Abort(why)) => {
-                    tracing::warn!(target: LOG, "a transaction was aborted and is made again: {why}");
-                    has_offsets = false;
-                    self.again(open, &self.context.stop).await?;
-                }
-                Err(Trouble::Later(why)) => tracing::warn!(target: LOG, "a transaction cannot be committed yet: {why}"),
-            }
-            if self.context.stop.is_cancelled() {
-                let since = *last_try.get_or_insert_with(std::time::Instant::now);
-                if since.elapsed() > PARTING {
-                    return Err(GivenBack);
-                }
-            }
-            tokio::time::sleep(REST).await;
-        }
-    }
-
-    /// Gives up what is in the transaction and on its way to it: its partitions are somebody else's now, or its events
-    /// were not dealt with. Returns when nothing of it can come any more. Blocks.
-    pub fn discard(&self, account: &Account) {
-        self.discards.store(true, Ordering::Release);
-        while !account.is_quiet_within(STEP) {
-            tracing::debug!(target: LOG, "waiting for the pipeline to let go of what it holds of a lost transaction");
-            if self.is_broken() {
-                break;
-            }
-        }
-        let mut open = self.open.blocking_lock();
-        if open.begun && !self.is_broken() {
-            // Whether it is aborted now or by the next one who begins, nobody sees it.
-            let _ = self.runtime.block_on(self.abort(&mut open));
-        }
-        *open = Open { begun: open.begun, ..Open::default() };
-        self.bytes.store(0, Ordering::Relaxed);
-        drop(open);
-        account.forgive();
-        self.discards.store(false, Ordering::Release);
-    }
-
-    fn give_up(&self, why: &str) {
+    pub(super) fn give_up(&self, why: &str) {
         if !self.broken.swap(true, Ordering::AcqRel) {
             self.context.log_span().in_scope(|| {
                 tracing::error!(target: LOG, "the transactional producer cannot go on, the pipeline is stopped: {why}");
@@ -365,7 +268,7 @@ impl Session {
     }
 }
 
-fn trouble(error: &KafkaError) -> Trouble {
+pub(super) fn trouble(error: &KafkaError) -> Trouble {
     let KafkaError::Transaction(error) = error else { return Trouble::Later(error.to_string()) };
     let why = error.string();
     let is_of_the_group = matches!(
