@@ -32,11 +32,17 @@ fn disorder(values: &[String]) -> Vec<String> {
     wrong
 }
 
-fn members_come_and_go(strategy: &str) {
-    let Some(broker) = broker() else { return };
+/// Three members, of which one is killed, and another one that joins. `reads` and `writes` are options of input and
+/// output; `{n}` in them is the number of the member. Gives how many records arrived more than once.
+fn members_come_and_go(reads: &str, writes: &str) -> usize {
+    let Some(broker) = broker() else { return 0 };
     let (from, to, group) = (broker.topic("from", PARTITIONS), broker.topic("to", 1), broker.name("g"));
-    let more = format!("session_timeout_ms => 6000 partition_assignment_strategy => {strategy} max_poll_records => 50");
-    let config = input(&broker.address, &from, &group, &more) + &output(&broker.address, &to, "acks => all");
+    let reads = format!("session_timeout_ms => 6000 max_poll_records => 50 {reads}");
+    let member = |n: usize| {
+        let own = |options: &str| options.replace("{n}", &broker.name(&n.to_string()));
+        let config = input(&broker.address, &from, &group, &own(&reads)) + &output(&broker.address, &to, &own(writes));
+        Program::start(&config)
+    };
     let send = |range: std::ops::Range<usize>| {
         for partition in 0..PARTITIONS {
             let names = names(partition, range.clone());
@@ -46,32 +52,40 @@ fn members_come_and_go(strategy: &str) {
     };
     let distinct = || broker.values(&to).into_iter().collect::<BTreeSet<_>>().len();
     send(0..500);
-    let (mut first, second) = (Program::start(&config), Program::start(&config));
-    let third = Program::start(&config);
+    let (mut first, second) = (member(1), member(2));
+    let third = member(3);
     first.until("the first records arrive", || distinct() > 100);
     send(500..1000);
     second.kill();
-    let fourth = Program::start(&config);
+    let fourth = member(4);
     send(1000..1500);
     let all = 1500 * PARTITIONS as usize;
     first.within(Duration::from_secs(90), "all records arrive", || distinct() == all);
-    let values = broker.values(&to);
-    println!("{strategy}: {} repeated of {all}", values.len() - all);
-    assert_eq!(disorder(&values), Vec::<String>::new());
     for program in [first, third, fourth] {
         program.stop();
     }
+    let values = broker.values(&to);
+    assert_eq!(disorder(&values), Vec::<String>::new());
     assert_eq!(broker.committed(&group, &from, PARTITIONS).values().sum::<i64>(), all as i64);
+    values.len() - all
 }
 
 #[test]
 fn members_that_come_and_go_lose_nothing_and_keep_the_order() {
-    members_come_and_go("range");
+    let repeated = members_come_and_go("partition_assignment_strategy => range", "acks => all");
+    println!("{repeated} repeated");
 }
 
 #[test]
 fn cooperative_members_do_so_too() {
-    members_come_and_go("cooperative_sticky");
+    let repeated = members_come_and_go("partition_assignment_strategy => cooperative_sticky", "acks => all");
+    println!("{repeated} repeated");
+}
+
+#[test]
+fn members_with_transactions_write_each_record_once() {
+    let writes = "transactional_id => 'member-{n}' transaction_interval => '300ms'";
+    assert_eq!(members_come_and_go("commit => transaction", writes), 0);
 }
 
 /// With an output that takes nothing the input pauses, and another member can join and leave all the same.
