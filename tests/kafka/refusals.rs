@@ -74,10 +74,10 @@ struct Own {
 }
 
 impl Own {
-    fn start() -> Self {
+    fn start(name: &str) -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // The controller has the port above.
-        let own = Self { port: port & !1, instance: format!("own-{}", std::process::id()) };
+        let own = Self { port: port & !1, instance: format!("{name}-{}", std::process::id()) };
         own.does("start");
         own
     }
@@ -111,7 +111,7 @@ impl Drop for Own {
 #[test]
 fn while_the_broker_is_away_events_wait_and_nothing_is_lost() {
     let Some(broker) = broker() else { return };
-    let own = Own::start();
+    let own = Own::start("own");
     let there = own.broker();
     let (from, to, group) = (broker.topic("from", 2), there.topic("to", 1), broker.name("g"));
     let config = input(&broker.address, &from, &group, "") + &output(&there.address, &to, "acks => all");
@@ -158,4 +158,21 @@ fn with_retries_events_are_given_up_in_the_end() {
     program.stop();
     let dead = dead(&home);
     assert!(dead.len() == 2 && dead.iter().all(|(_, reason)| reason.contains("timed out")), "{dead:?}");
+}
+
+#[test]
+fn a_stop_while_the_brokers_of_the_input_are_away_does_not_hang() {
+    if broker().is_none() {
+        return;
+    }
+    let own = Own::start("away");
+    let there = own.broker();
+    let (from, to) = (there.topic("from", 1), there.topic("to", 1));
+    let slow = "auto_commit_interval_ms => 600000 session_timeout_ms => 6000";
+    let config = input(&there.address, &from, "g", slow) + &output(&there.address, &to, "");
+    there.send(&from, [text("x")]);
+    let mut program = Program::start(&config);
+    program.until("the record arrives", || there.read(&to).len() == 1);
+    own.does("stop");
+    program.stop();
 }

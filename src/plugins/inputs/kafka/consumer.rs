@@ -106,7 +106,7 @@ impl Consumer {
         self.watch().is_ending.store(true, Ordering::Release);
         match &self.watch().conclusion {
             Some(conclusion) => drop(conclusion.commit(self.client.group_metadata())),
-            None => self.watch().commit_now(&self.client, &self.watch().assignment.all()),
+            None => self.watch().commit_all(&self.client, &self.watch().assignment.all()),
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Consumer {
         }
         if self.committed_at.elapsed() >= self.settings.commit_interval {
             self.committed_at = Instant::now();
-            self.watch().commit_now(&self.client, &self.watch().assignment.all());
+            self.watch().commit_due(&self.client);
         }
         Ok(())
     }

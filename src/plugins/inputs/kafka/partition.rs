@@ -50,13 +50,19 @@ impl Partition {
         self.is_gone.load(Ordering::Acquire)
     }
 
-    /// The offset that the group does not know yet.
-    fn due(&self) -> Option<i64> {
+    /// The offset before which everything is dealt with.
+    fn reached(&self) -> Option<i64> {
         let mut offsets = self.offsets.lock();
         if let Some(reached) = self.progress.take_reached() {
             offsets.reached = Some(reached);
         }
-        offsets.reached.filter(|_| offsets.reached != offsets.committed)
+        offsets.reached
+    }
+
+    /// The same, if the group does not know it yet.
+    fn due(&self) -> Option<i64> {
+        let reached = self.reached();
+        reached.filter(|_| reached != self.offsets.lock().committed)
     }
 
     /// The group knows this offset.
@@ -126,6 +132,13 @@ impl Assignment {
 pub(super) fn due(partitions: &[Arc<Partition>]) -> Option<TopicPartitionList> {
     let due = partitions.iter().filter_map(|partition| Some((&**partition, partition.due()?)));
     let list = list(due);
+    (list.count() > 0).then_some(list)
+}
+
+/// All that is dealt with of these partitions.
+pub(super) fn reached(partitions: &[Arc<Partition>]) -> Option<TopicPartitionList> {
+    let reached = partitions.iter().filter_map(|partition| Some((&**partition, partition.reached()?)));
+    let list = list(reached);
     (list.count() > 0).then_some(list)
 }
 

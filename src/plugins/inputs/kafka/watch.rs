@@ -15,7 +15,7 @@ use rdkafka::statistics::Statistics;
 
 use super::LOG;
 use super::conclusion::Conclusion;
-use super::partition::{self, Assignment};
+use super::partition::{self, Assignment, Partition};
 use crate::metrics::{Counter, PluginMetrics};
 use crate::plugins::kafka::log;
 
@@ -50,14 +50,25 @@ impl Watch {
         }
     }
 
-    /// Tells the group what is dealt with of these partitions, and waits for its answer.
-    pub fn commit_now(&self, consumer: &BaseConsumer<Self>, partitions: &[Arc<partition::Partition>]) {
-        let Some(due) = partition::due(partitions) else { return };
-        match consumer.commit(&due, CommitMode::Sync) {
-            Ok(()) => self.commits.add(self.assignment.committed(&due)),
-            Err(error) => {
-                tracing::warn!(target: LOG, "offsets were not committed yet: {error}")
-            }
+    /// Tells the group what it does not know yet. Nothing says how that ended, but the statistics do: they make due
+    /// again what was not committed.
+    pub fn commit_due(&self, consumer: &BaseConsumer<Self>) {
+        let due = partition::due(&self.assignment.all());
+        self.commit(consumer, due, CommitMode::Async);
+    }
+
+    /// Tells the group all that is dealt with of these partitions. Waits for its answer, unless the brokers may be
+    /// away for long: closing the consumer waits as long as it should then.
+    pub fn commit_all(&self, consumer: &BaseConsumer<Self>, partitions: &[Arc<Partition>]) {
+        let mode = if self.is_ending.load(Ordering::Acquire) { CommitMode::Async } else { CommitMode::Sync };
+        self.commit(consumer, partition::reached(partitions), mode);
+    }
+
+    fn commit(&self, consumer: &BaseConsumer<Self>, offsets: Option<TopicPartitionList>, mode: CommitMode) {
+        let Some(offsets) = offsets else { return };
+        match consumer.commit(&offsets, mode) {
+            Ok(()) => self.commits.add(self.assignment.committed(&offsets)),
+            Err(error) => tracing::warn!(target: LOG, "offsets were not committed yet: {error}"),
         }
     }
 
@@ -83,7 +94,7 @@ impl Watch {
                 while !is_idle() && start.elapsed() < PATIENCE && !self.is_ending.load(Ordering::Acquire) {
                     std::thread::sleep(LOOK);
                 }
-                self.commit_now(consumer, &partitions);
+                self.commit_all(consumer, &partitions);
             }
         }
         self.assignment.remove(list);
@@ -110,6 +121,9 @@ impl ClientContext for Watch {
         for partition in self.assignment.all() {
             let known = statistics.topics.get(partition.topic.as_str());
             let Some(known) = known.and_then(|topic| topic.partitions.get(&partition.number)) else { continue };
+            if self.conclusion.is_none() && known.committed_offset >= 0 {
+                partition.committed(known.committed_offset);
+            }
             let position = partition.position().unwrap_or(known.committed_offset);
             if known.hi_offset >= 0 && position >= 0 {
                 let number = partition.number.to_string();
