@@ -168,8 +168,9 @@ fn a_stop_while_the_brokers_of_the_input_are_away_does_not_hang() {
     let own = Own::start("away");
     let there = own.broker();
     let (from, to) = (there.topic("from", 1), there.topic("to", 1));
-    let slow = "auto_commit_interval_ms => 600000 session_timeout_ms => 6000";
-    let config = input(&there.address, &from, "g", slow) + &output(&there.address, &to, "");
+    let reads = input(&there.address, &from, "g", "session_timeout_ms => 6000");
+    let reads = reads.replace("auto_commit_interval_ms => 200", "auto_commit_interval_ms => 600000");
+    let config = reads + &output(&there.address, &to, "");
     there.send(&from, [text("x")]);
     let mut program = Program::start(&config);
     program.until("the record arrives", || there.read(&to).len() == 1);
