@@ -8,6 +8,8 @@ use super::LOG;
 /// A line of librdkafka.
 pub fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
     match level {
+        // These come as errors, too.
+        _ if facility == "FAIL" || facility == "ERROR" => tracing::debug!(target: LOG, "{message} ({facility})"),
         RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical | RDKafkaLogLevel::Error => {
             tracing::error!(target: LOG, "{message} ({facility})");
         }
