@@ -201,7 +201,7 @@ impl Consumer {
 
     fn pause(&self) {
         if !self.watch().is_blocked.swap(true, Ordering::AcqRel) {
-            let paused = self.client.assignment().and_then(|all| self.client.pause(&all));
+            let paused = self.client.assignment().and_then(|all| self.watch().pause(&self.client, &all));
             if let Err(error) = paused {
                 tracing::warn!(target: LOG, "partitions could not be paused: {error}");
             }
@@ -210,7 +210,7 @@ impl Consumer {
 
     fn resume(&self) {
         if self.watch().is_blocked.swap(false, Ordering::AcqRel) {
-            let resumed = self.client.assignment().and_then(|all| self.client.resume(&all));
+            let resumed = self.client.assignment().and_then(|all| self.watch().resume(&self.client, &all));
             if let Err(error) = resumed {
                 tracing::warn!(target: LOG, "partitions could not be resumed: {error}");
             }

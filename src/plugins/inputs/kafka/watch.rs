@@ -2,15 +2,17 @@
 //!
 //! All of it is called on the consumer's thread, from within a poll.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rdkafka::TopicPartitionList;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
 
 use super::LOG;
@@ -30,6 +32,8 @@ pub(super) struct Watch {
     pub conclusion: Option<Arc<Conclusion>>,
     /// The pipeline takes nothing, so that partitions which come are to be silent.
     pub is_blocked: AtomicBool,
+    /// What librdkafka knows to be paused, be it ours or not.
+    paused: Mutex<HashSet<(String, i32)>>,
     /// Nothing comes back any more.
     pub is_ending: AtomicBool,
     commits: Arc<Counter>,
@@ -43,11 +47,30 @@ impl Watch {
             assignment: Assignment::default(),
             conclusion,
             is_blocked: AtomicBool::new(false),
+            paused: Mutex::default(),
             is_ending: AtomicBool::new(false),
             commits: metrics.counter("commits"),
             rebalances: metrics.counter("rebalances"),
             metrics,
         }
+    }
+
+    /// Nothing is read of these partitions for now.
+    pub fn pause(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {
+        self.paused.lock().extend(list.elements().iter().map(|e| (e.topic().to_owned(), e.partition())));
+        consumer.pause(list)
+    }
+
+    /// Goes on with those that were paused.
+    pub fn resume(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {
+        let mut known = self.paused.lock();
+        let mut paused = TopicPartitionList::new();
+        for element in list.elements() {
+            if known.remove(&(element.topic().to_owned(), element.partition())) {
+                paused.add_partition(element.topic(), element.partition());
+            }
+        }
+        if paused.count() == 0 { Ok(()) } else { consumer.resume(&paused) }
     }
 
     /// Tells the group what it does not know yet. Nothing says how that ended, but the statistics do: they make due
@@ -150,11 +173,12 @@ impl ConsumerContext for Watch {
         }
     }
 
-    /// librdkafka remembers that a partition was paused, even when it comes back.
+    /// librdkafka remembers that a partition was paused, even when it comes back. Resuming one that was not paused would
+    /// make it forget that it is asking for its offset, and nothing would ever be read of it.
     fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         let Rebalance::Assign(list) = rebalance else { return };
         let is_blocked = self.is_blocked.load(Ordering::Acquire);
-        let done = if is_blocked { consumer.pause(list) } else { consumer.resume(list) };
+        let done = if is_blocked { self.pause(consumer, list) } else { self.resume(consumer, list) };
         if let Err(error) = done {
             tracing::warn!(target: LOG, "new partitions could not be paused or resumed: {error}");
         }
