@@ -3,7 +3,7 @@
 //! Each consumer has a thread ([`consumer`]) that asks librdkafka for records and never waits long for the pipeline, so
 //! that the group does not take us for dead. [`record`] makes events; [`partition`] knows how far each partition is
 //! dealt with, which is what is committed; [`watch`] hears what librdkafka has to say, above all that partitions come
-//! and go; [`conclusion`] ends the transactions of `commit => "transaction"`.
+//! and go; [`mod@conclusion`] ends the transactions of `commit => "transaction"`.
 
 mod conclusion;
 mod consumer;
