@@ -1,69 +1,18 @@
 //! `pipelines/business` and `pipelines/eventd`: checked as they stand, and run on the inputs of their case files without
-//! a broker. Plugins that this build does not have are replaced by ones that do nothing, so that the filters are tested.
+//! a broker.
 
 mod program;
 
 use std::path::Path;
 
 use program::Place;
-use spillway::plugins::registry;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A copy of a file of the repository, ready for this build.
+/// A copy of a file of the repository.
 fn copied(place: Place, path: &str) -> Place {
     let text = std::fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
-    let text = if path.ends_with(".conf") { runnable(&text) } else { text };
     place.file(path, &text)
-}
-
-/// Without a kafka plugin, its inputs and outputs become ones that do nothing.
-fn runnable(config: &str) -> String {
-    let mut out = String::new();
-    let mut rest = config;
-    let mut section = "";
-    while let Some(at) = rest.find("kafka {") {
-        let (before, from) = rest.split_at(at);
-        if let Some(name) = before.rfind("input").max(before.rfind("output")) {
-            section = &before[name..];
-        }
-        out.push_str(before);
-        let end = block_end(from);
-        let block = &from[..end];
-        let is_input = section.starts_with("input");
-        let is_there = if is_input { registry::input("kafka").is_some() } else { registry::output("kafka").is_some() };
-        let id = block
-            .split("id => \"")
-            .nth(1)
-            .filter(|_| block.starts_with("kafka { id"))
-            .map(|id| id.split('"').next().unwrap());
-        match (is_there, is_input) {
-            (true, _) => out.push_str(block),
-            (false, true) => out.push_str("generator { count => 0 }"),
-            (false, false) => {
-                out.push_str(&id.map_or("null { }".to_owned(), |id| format!("null {{ id => \"{id}\" }}")));
-            }
-        }
-        rest = &from[end..];
-    }
-    out + rest
-}
-
-/// Where the braces of a block are closed; braces inside of quotes do not count.
-fn block_end(text: &str) -> usize {
-    let (mut depth, mut quote) = (0, None);
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '{') => depth += 1,
-            (None, '}') if depth == 1 => return at + 1,
-            (None, '}') => depth -= 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 fn examples() -> Place {

@@ -6,6 +6,6 @@ mod lease;
 mod progress;
 mod promises;
 
-pub use lease::Lease;
+pub use lease::{Held, Lease};
 pub use progress::Progress;
 pub use promises::{BatchId, Promises};

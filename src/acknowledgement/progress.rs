@@ -52,6 +52,11 @@ impl<P: Copy + Send + 'static> Progress<P> {
         }
     }
 
+    /// Whether nothing is on its way. What was given up is for ever.
+    pub fn is_idle(&self) -> bool {
+        self.0.lock().lent.is_empty()
+    }
+
     /// The position up to which everything is dealt with, if it moved since it was last asked for.
     pub fn take_reached(&self) -> Option<P> {
         self.0.lock().reached.take()

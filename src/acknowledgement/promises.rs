@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::Lease;
+use super::lease::Bundle;
 
 /// Tells batches from each other, in all pipelines of the process.
 pub type BatchId = u64;
@@ -49,11 +50,7 @@ impl Promises {
         if self.made.lock().is_empty() {
             return Lease::joined(leases);
         }
-        Lease::new(move |ok| {
-            if self.end(ok) {
-                leases.into_iter().for_each(Lease::settle);
-            }
-        })
+        Bundle::of(leases).bound(move |ok| self.end(ok))
     }
 
     /// All events of the batch are dealt with. Whether everything that was promised was done.

@@ -16,7 +16,8 @@ use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
 use crate::plugins::options::Built;
 use crate::plugins::{
-    Claims, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop, registry,
+    Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop,
+    registry,
 };
 
 /// What a pipeline gives to all of its plugins.
@@ -197,6 +198,7 @@ pub fn compile(
         hash: &hash,
         ids: HashMap::new(),
         claims: Claims::default(),
+        commons: Commons::default(),
         introduced: 0,
         filters: Vec::new(),
         outputs: Vec::new(),
@@ -265,6 +267,7 @@ struct Compiler<'a> {
     hash: &'a str,
     ids: HashMap<Arc<str>, Span>,
     claims: Claims,
+    commons: Commons,
     /// Plugins introduced so far.
     introduced: u64,
     filters: Vec<FilterSlot>,
@@ -375,6 +378,7 @@ impl Compiler<'_> {
             host: environment.host.clone(),
             clock: environment.clock.clone(),
             claims: self.claims.clone(),
+            commons: self.commons.clone(),
             stop: environment.stop.clone(),
             is_only_output: block.kind == PluginKind::Output && self.outputs_given == 1,
             dead_letters: DeadLetters::new(environment.dead_letters.clone(), &block.name, id),

@@ -22,7 +22,7 @@ use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::Writer;
 use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView, PluginInfo};
 use crate::plugins::{InputSink, PluginError, Stop};
-use crate::queue::MemoryQueue;
+use crate::queue::Lanes;
 
 /// How often filters that hold events back are asked for them.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
@@ -137,11 +137,11 @@ impl Opened {
             close_dead_letters(&dead_letters);
             return Err(error);
         }
-        let queue = Arc::new(MemoryQueue::new(settings.batch_size.saturating_mul(settings.workers)));
+        let queues = Lanes::new(settings.batch_size, settings.workers, settings.partition_affinity);
         let runtime = tokio::runtime::Handle::current();
         let crew = Arc::new(Crew {
             plan,
-            queue,
+            queues,
             batching: Batching {
                 size: settings.batch_size,
                 delay: settings.batch_delay,
@@ -158,7 +158,7 @@ impl Opened {
         let mut tasks = JoinSet::new();
         for slot in inputs {
             let sink = InputSink::new(
-                crew.queue.clone(),
+                crew.queues.clone(),
                 slot.decoration.clone(),
                 slot.info.metrics.clone(),
                 crew.metrics.clone(),
@@ -180,7 +180,7 @@ impl Running {
 
     async fn drain(mut self) -> Finish {
         let mut crashed = !self.until_inputs_end().await;
-        self.crew.queue.close();
+        self.crew.queues.close();
         let mut gave_back = false;
         while let Some(ended) = self.workers.recv().await {
             crashed |= ended == Ended::Crashed;
@@ -190,7 +190,7 @@ impl Running {
         while let Some(ended) = self.inputs.join_next().await {
             self.ended_inputs.extend(ended.map(|(slot, _)| slot));
         }
-        let left = self.crew.queue.abandon();
+        let left = self.crew.queues.abandon();
         if left > 0 {
             tracing::warn!(target: "logstash.javapipeline", count = left,
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
@@ -233,7 +233,7 @@ impl Running {
                         return sound;
                     }
                 }
-                _ = flush.tick() => self.crew.queue.request_flush(),
+                _ = flush.tick() => self.crew.queues.request_flush(),
             }
         }
     }
@@ -256,7 +256,7 @@ fn spawn_workers(crew: &Arc<Crew>, pipeline: &str, count: usize) -> mpsc::Unboun
         let (hand, report, span) = (crew.clone(), send.clone(), log_span(pipeline));
         let spawned = std::thread::Builder::new().name(format!("[{pipeline}]>worker{n}")).spawn(move || {
             let _in_log = span.entered();
-            let _ = report.send(hand.work());
+            let _ = report.send(hand.work(n));
         });
         if let Err(error) = spawned {
             tracing::error!(target: "logstash.javapipeline", "cannot start worker {n}: {error}");

@@ -12,7 +12,7 @@ use crate::acknowledgement::{Lease, Promises};
 use crate::event::Event;
 use crate::metrics::PipelineMetrics;
 use crate::plugins::{DeadLetterQueue, Stop};
-use crate::queue::MemoryQueue;
+use crate::queue::Lanes;
 
 /// How batches are made.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct Batching {
 /// What the workers of a pipeline share.
 pub(super) struct Crew {
     pub plan: Plan,
-    pub queue: Arc<MemoryQueue>,
+    pub queues: Lanes,
     pub batching: Batching,
     pub metrics: Arc<PipelineMetrics>,
     pub dead_letters: DeadLetterQueue,
@@ -57,10 +57,11 @@ impl Crew {
         self.at_work.load(Ordering::Acquire)
     }
 
-    /// Works until the queue is closed and empty.
-    pub fn work(&self) -> Ended {
+    /// Works as the worker of that number until its queue is closed and empty.
+    pub fn work(&self, number: usize) -> Ended {
         let mut ended = Ended::Drained;
-        let mut queue = self.queue.consumer();
+        // There is one for each worker.
+        let Some(mut queue) = self.queues.consumer(number) else { return Ended::Crashed };
         while ended == Ended::Drained {
             // Taking makes the events, which is the work of codecs.
             let taken = guarded(|| queue.take(self.batching.size, self.batching.delay));

@@ -1,6 +1,7 @@
 //! What a plugin knows of the pipeline it stands in.
 
-use std::collections::BTreeSet;
+use std::any::{Any, TypeId};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,26 @@ impl Claims {
     /// Whether nobody has claimed the folder before.
     pub fn claim(&self, folder: &Path) -> bool {
         self.0.lock().insert(folder.to_owned())
+    }
+}
+
+/// What plugins of one pipeline have in common beside the events, one thing of each type.
+#[derive(Clone, Default)]
+pub struct Commons(Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
+
+impl Commons {
+    /// The pipeline's own `T`, made when it is first asked for.
+    pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut things = self.0.lock();
+        let thing = things.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        // Under the id of a type there is always one of it.
+        thing.clone().downcast().unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Commons {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Commons").field(&self.0.lock().len()).finish()
     }
 }
 
@@ -45,6 +66,8 @@ pub struct Context {
     pub clock: Clock,
     /// Folders of state that plugins of this pipeline have claimed.
     pub claims: Claims,
+    /// What plugins of this pipeline have in common.
+    pub commons: Commons,
     /// Cancelled when the pipeline is to end; for plugins that wait.
     pub stop: Stop,
     /// Takes what this plugin can never handle.
@@ -75,6 +98,7 @@ impl Context {
             is_only_output: false,
             clock: Clock::default(),
             claims: Claims::default(),
+            commons: Commons::default(),
             stop: Stop::new(),
             metrics: Arc::default(),
         }

@@ -15,6 +15,7 @@ mod decoder;
 pub mod describe;
 pub mod filters;
 pub mod inputs;
+mod kafka;
 mod network;
 pub mod options;
 pub mod outputs;
@@ -32,14 +33,14 @@ use async_trait::async_trait;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub(crate) use codecs::message::MessageEvents;
-pub use context::{Claims, Context};
+pub use context::{Claims, Commons, Context};
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use decoder::{Decoder, Decoders, Records};
 pub use options::Options;
 pub use sink::InputSink;
 pub use tokio_util::sync::CancellationToken as Stop;
 
-pub use crate::acknowledgement::{BatchId, Lease, Progress, Promises};
+pub use crate::acknowledgement::{BatchId, Held, Lease, Progress, Promises};
 use crate::event::Event;
 pub use crate::settings::{Ecs, Secret};
 

@@ -6,12 +6,12 @@ use crate::acknowledgement::Lease;
 use crate::event::EventStream;
 use crate::metrics::{PipelineMetrics, PluginMetrics};
 use crate::plugins::common::Decoration;
-use crate::queue::{Chunk, Closed, MemoryQueue};
+use crate::queue::{Chunk, Closed, Lanes};
 
 /// The way from one input into its pipeline. Cheap to clone.
 #[derive(Clone)]
 pub struct InputSink {
-    queue: Arc<MemoryQueue>,
+    queues: Lanes,
     decoration: Arc<Decoration>,
     metrics: Arc<PluginMetrics>,
     pipeline: Arc<PipelineMetrics>,
@@ -20,13 +20,13 @@ pub struct InputSink {
 
 impl InputSink {
     pub(crate) fn new(
-        queue: Arc<MemoryQueue>,
+        queues: Lanes,
         decoration: Decoration,
         metrics: Arc<PluginMetrics>,
         pipeline: Arc<PipelineMetrics>,
         runtime: tokio::runtime::Handle,
     ) -> Self {
-        Self { queue, decoration: Arc::new(decoration), metrics, pipeline, runtime }
+        Self { queues, decoration: Arc::new(decoration), metrics, pipeline, runtime }
     }
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
@@ -47,6 +47,17 @@ impl InputSink {
 
     /// As [`InputSink::push`], of events that have the common options on them.
     pub async fn push_decorated(&self, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
+        self.push_to(self.queues.any(), events, lease).await
+    }
+
+    /// How many queues there are. Events that go to the same one are dealt with by one worker, in order, when there are
+    /// several.
+    pub fn lanes(&self) -> usize {
+        self.queues.count()
+    }
+
+    /// As [`InputSink::push_decorated`], into the queue of that number.
+    pub async fn push_to(&self, lane: usize, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
         if events.is_empty() {
             lease.into_iter().for_each(Lease::settle);
             return Ok(());
@@ -54,7 +65,7 @@ impl InputSink {
         let count = events.len() as u64;
         self.pipeline.events_in.add(count);
         let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
-        let pushed = self.queue.push(Chunk::new(events, lease)).await;
+        let pushed = self.queues.push(lane, Chunk::new(events, lease)).await;
         match pushed {
             Ok(()) => self.metrics.events_out.add(count),
             Err(Closed) => tracing::warn!(target: "logstash.javapipeline", count,

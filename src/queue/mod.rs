@@ -1,5 +1,8 @@
-//! Between inputs and workers: the bounded queue, the only place where threads meet.
+//! Between inputs and workers: the bounded queues, the only place where threads meet.
 
+mod lanes;
 mod memory;
+
+pub use lanes::Lanes;
 
 pub use memory::{Chunk, Closed, Consumer, MemoryQueue, Taken};

@@ -149,6 +149,7 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
         batch_delay: values.milliseconds("pipeline.batch.delay"),
         output_chunking_growth_factor: size(values, "pipeline.batch.output_chunking.growth_threshold_factor"),
         ordered,
+        partition_affinity: values.bool("pipeline.partition_affinity"),
         ecs_compatibility: match values.word("pipeline.ecs_compatibility") {
             "disabled" => Ecs::Disabled,
             "v1" => Ecs::V1,

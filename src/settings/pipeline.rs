@@ -80,6 +80,8 @@ pub struct PipelineSettings {
     pub output_chunking_growth_factor: usize,
     /// Whether order is kept.
     pub ordered: Ordered,
+    /// Whether each worker has a queue of its own, and events of one partition always go to the same.
+    pub partition_affinity: bool,
     /// Default field names of plugins.
     pub ecs_compatibility: Ecs,
     /// Whether `\n`, `\t`, … in quoted strings of the configuration are escapes.

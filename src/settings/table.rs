@@ -142,6 +142,7 @@ const ROWS: &[Setting] = &[
     Setting::new("pipeline.batch.output_chunking.growth_threshold_factor", Count, "1000", "growth from which outputs get chunks").flags(&["--pipeline.batch.output_chunking.growth_threshold_factor"]).per_pipeline(),
     Setting::new("pipeline.batch.metrics.sampling_mode", Words(&["disabled", "minimal", "full"]), "minimal", "how many batches are measured").per_pipeline(),
     Setting::new("pipeline.ordered", Words(&["auto", "true", "false"]), "auto", "keep the order of events (needs one worker)").flags(&["--pipeline.ordered"]).per_pipeline(),
+    Setting::new("pipeline.partition_affinity", Bool, "false", "events of one Kafka partition go to one worker, in order").per_pipeline().only_spillway(),
     Setting::new("pipeline.ecs_compatibility", Words(&["disabled", "v1", "v8"]), "v8", "field names that plugins use by default").flags(&["--pipeline.ecs_compatibility"]).per_pipeline(),
     Setting::new("pipeline.unsafe_shutdown", Bool, "false", "end a stalled shutdown by force, losing events").flags(&["--pipeline.unsafe_shutdown"]),
     Setting::new("pipeline.reloadable", Bool, "true", "whether a reload may replace it").per_pipeline(),

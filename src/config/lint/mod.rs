@@ -11,6 +11,7 @@ mod fields;
 mod files;
 mod flow;
 pub mod links;
+mod mixed_transaction;
 mod patterns;
 mod reachable;
 mod secrets;
@@ -41,6 +42,7 @@ pub fn check(config: &Config, sources: &Sources, from_files: bool, diagnostics: 
     types::check(&flow, sources, diagnostics);
     reachable::check(config, diagnostics);
     conversions::check(config, &flow, diagnostics);
+    mixed_transaction::check(config, diagnostics);
     patterns::check(config, diagnostics);
     secrets::check(config, sources, diagnostics);
     if from_files {

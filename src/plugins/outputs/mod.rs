@@ -5,6 +5,7 @@ pub mod csv;
 pub mod elasticsearch;
 pub mod file;
 pub mod http;
+pub mod kafka;
 mod misconfigured;
 pub mod null;
 mod server_tls;

@@ -11,6 +11,11 @@ use crate::plugins::Secret;
 /// What every file in Java's own form begins with.
 const JKS: [u8; 4] = [0xFE, 0xED, 0xFE, 0xED];
 
+/// Whether these are the first bytes of a file in Java's own form.
+pub fn is_java_store(bytes: &[u8]) -> bool {
+    bytes.starts_with(&JKS)
+}
+
 /// The key of a file with its certificates.
 pub fn identity(option: &'static str, path: &Path, password: &Secret) -> Result<Identity, BadOption> {
     let archive = open(option, path, password)?;
@@ -46,7 +51,7 @@ pub fn authorities(
 fn open(option: &'static str, path: &Path, password: &Secret) -> Result<Pkcs12Archive, BadOption> {
     let path_shown = path.display();
     let bytes = std::fs::read(path).map_err(|e| BadOption::new(option, format!("{path_shown} cannot be read: {e}")))?;
-    if bytes.starts_with(&JKS) {
+    if is_java_store(&bytes) {
         return Err(BadOption::new(option, convert(path)));
     }
     Pkcs12Archive::from_pkcs12(&bytes, password.reveal()).map_err(|e| {

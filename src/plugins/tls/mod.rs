@@ -14,6 +14,7 @@ mod suites;
 
 use std::sync::Arc;
 
+use crate::plugins::Secret;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -22,7 +23,9 @@ use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
 pub use client::{ClientTls, Trust};
 pub use family::{Family, Sides, refuse_old_names};
 pub use http::{explained, for_http};
-pub(super) use keystore::{authorities as stored_authorities, convert as conversion, identity as stored_identity};
+pub use keystore::{
+    authorities as stored_authorities, convert as conversion, identity as stored_identity, is_java_store,
+};
 pub use pem::{authorities, identity};
 pub use server::{ClientAuthentication, ServerTls, subject};
 
@@ -60,9 +63,24 @@ impl Identity {
         self.chain.extend(more);
     }
 
+    /// Certificates and key as text, for what reads nothing else.
+    pub fn to_pem(&self) -> (String, Secret) {
+        let (label, der) = match &self.key {
+            PrivateKeyDer::Pkcs1(key) => ("RSA PRIVATE KEY", key.secret_pkcs1_der()),
+            PrivateKeyDer::Sec1(key) => ("EC PRIVATE KEY", key.secret_sec1_der()),
+            other => ("PRIVATE KEY", other.secret_der()),
+        };
+        (certificates_to_pem(&self.chain), Secret::new(pem::text(label, der)))
+    }
+
     fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (self.chain.clone(), self.key.clone_key())
     }
+}
+
+/// Certificates as text, one behind the other.
+pub fn certificates_to_pem(certificates: &[CertificateDer<'_>]) -> String {
+    certificates.iter().map(|certificate| pem::text("CERTIFICATE", certificate)).collect()
 }
 
 /// Versions and suites that may be used; the defaults when empty.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base64::Engine;
 use pkcs8::der::SecretDocument;
 use pkcs8::der::asn1::OctetStringRef;
 use pkcs8::{EncryptedPrivateKeyInfo, der::Decode};
@@ -75,6 +76,14 @@ fn decrypt(block: &str, passphrase: &Secret) -> Option<PrivateKeyDer<'static>> {
     let info = EncryptedPrivateKeyInfo::<&OctetStringRef>::from_der(document.as_bytes()).ok()?;
     let key = info.decrypt(passphrase.reveal()).ok()?;
     Some(PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec())))
+}
+
+/// The PEM form of what `der` holds.
+pub(super) fn text(label: &str, der: &[u8]) -> String {
+    let body = base64::engine::general_purpose::STANDARD.encode(der);
+    let lines: String =
+        body.as_bytes().chunks(64).flat_map(|line| line.iter().chain(b"\n")).map(|&b| char::from(b)).collect();
+    format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
 }
 
 fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, BadOption> {

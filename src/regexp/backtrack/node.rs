@@ -83,13 +83,11 @@ impl Node {
         }
     }
 
-    /// Adds the numbers of the groups in it. `false` when it repeats what a group took.
+    /// Adds the numbers of the groups in it; stops and says `false` when it repeats what a group took.
     pub fn groups(&self, found: &mut Vec<usize>) -> bool {
         match self {
             Self::Empty | Self::Literal(_) | Self::Class(_) | Self::Assertion(_) | Self::Keep => true,
-            Self::Concat(nodes) | Self::Alternation(nodes) => {
-                nodes.iter().fold(true, |plain, node| node.groups(found) && plain)
-            }
+            Self::Concat(nodes) | Self::Alternation(nodes) => nodes.iter().all(|node| node.groups(found)),
             Self::Repeat(repeat) => repeat.inside.groups(found),
             Self::Group(group, inside) => {
                 found.push(*group);
