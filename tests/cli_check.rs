@@ -208,3 +208,27 @@ fn the_line_of_bytes_that_are_no_text_is_named() {
     std::fs::write(place.join("x.conf"), b"input { stdin {} }\n# caf\xe9\noutput { stdout {} }\n").unwrap();
     place.run("check x.conf").fails_with(1, &["not valid UTF-8", "x.conf` (line 2)"]);
 }
+
+#[test]
+fn findings_in_the_forms_of_other_programs() {
+    let text = "input { stdin {} }\nfilter { mutate { covert => { \"a\" => \"integer\" } } }\noutput { null {} }\n";
+    let place = Place::new().file("x.conf", text);
+    let said = place.run("check --format github x.conf");
+    assert_eq!(said.code, 1);
+    let line = "::error file=x.conf,line=2,col=19,endLine=2,endColumn=25,title=unknown-option::the mutate filter has no \
+        option `covert`. did you mean `convert`?\n";
+    assert_eq!(said.out, line);
+    let said = place.run("check --format sarif x.conf");
+    let log: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let run = &log["runs"][0];
+    assert_eq!(
+        (&log["version"], &run["tool"]["driver"]["rules"][0]["id"]),
+        (&"2.1.0".into(), &"unknown-option".into())
+    );
+    let result = &run["results"][0];
+    let place_of = &result["locations"][0]["physicalLocation"];
+    assert_eq!((&result["level"], &result["ruleId"]), (&"error".into(), &"unknown-option".into()));
+    assert_eq!(place_of["artifactLocation"]["uri"], "x.conf");
+    assert_eq!((&place_of["region"]["startLine"], &place_of["region"]["startColumn"]), (&2.into(), &19.into()));
+    place.run("check --format xml x.conf").fails_with(2, &["`xml`", "text, json, github or sarif"]);
+}

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::findings::{self, Format};
 use super::flags::{self, Action, Invocation};
 use super::{FAILED, OK, USAGE, pipelines, print, report, sample, say};
 use crate::config::Variables;
@@ -29,7 +30,9 @@ of a run, such as --path.settings DIR.
   --deny warnings   warnings count as errors
   --events FILE     run sample events, one JSON object in a line, and tell the
                     branches that they take and the fields that they lack
-  --json            print what was found as one JSON object
+  --format WORD     how it is printed: text, json (one object), github
+                    (annotations of a workflow), sarif [text]
+  --json            the same as --format json
   --env-file FILE   variables, one NAME=VALUE in a line
   --assume-env      variables that are not set are no mistake
   -h, --help        print this help and end
@@ -49,7 +52,7 @@ struct Request {
     /// One pipeline each; none means all of the settings folder.
     paths: Vec<String>,
     deny_warnings: bool,
-    json: bool,
+    format: Format,
     events: Option<Vec<Event>>,
     variables: Variables,
     assume_variables: bool,
@@ -61,7 +64,8 @@ struct Request {
 struct Found {
     all: Diagnostics,
     files: Vec<PathBuf>,
-    json: Vec<serde_json::Value>,
+    /// For the formats that programs read.
+    findings: Vec<serde_json::Value>,
 }
 
 /// Runs the subcommand with what follows its name.
@@ -87,15 +91,15 @@ pub(super) fn run(arguments: &[String]) -> u8 {
 }
 
 impl Found {
-    /// Takes what was found in some sources, and prints it unless JSON is wanted.
+    /// Takes what was found in some sources, and prints it when it is for people.
     fn tell(&mut self, mut diagnostics: Diagnostics, sources: &Sources, pipeline: Option<&str>, request: &Request) {
         if request.assume_variables {
             // Whether a value that nobody knows is a wrong one, nobody knows.
             let is_assumed = |span| sources.text(span).contains("${");
             diagnostics.0.retain(|d| d.level != Level::Error || !d.span.is_some_and(is_assumed));
         }
-        if request.json {
-            self.json.extend(report::json(&diagnostics, sources, pipeline));
+        if request.format != Format::Text {
+            self.findings.extend(report::json(&diagnostics, sources, pipeline));
         } else {
             let color = request.flags.color.unwrap_or_else(report::color_wanted);
             say(&report::text_with_notes(&diagnostics, sources, color));
@@ -107,14 +111,18 @@ impl Found {
         // Files that are read for several pipelines are one file.
         self.files.sort();
         self.files.dedup();
-        if request.json {
-            let count = |level| self.all.0.iter().filter(|d| d.level == level).count();
-            let (errors, warnings) = (count(Level::Error), count(Level::Warning));
-            let object = json!({ "v": 1, "diagnostics": self.json, "errors": errors, "warnings": warnings });
-            print(&format!("{object}\n"));
-        } else {
-            print(&format!("{}\n", render::summary(&self.all, self.files.len())));
-        }
+        let findings = &self.findings;
+        print(&match request.format {
+            Format::Text => format!("{}\n", render::summary(&self.all, self.files.len())),
+            Format::Github => findings::github(findings),
+            Format::Sarif => format!("{}\n", findings::sarif(findings)),
+            Format::Json => {
+                let count = |level| self.all.0.iter().filter(|d| d.level == level).count();
+                let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+                let object = json!({ "v": 1, "diagnostics": findings, "errors": errors, "warnings": warnings });
+                format!("{object}\n")
+            }
+        });
     }
 }
 
@@ -124,7 +132,8 @@ fn refuse(message: &str) -> u8 {
 }
 
 fn read(arguments: &[String]) -> Result<Request, String> {
-    let (mut paths, mut rest, mut deny_warnings, mut json) = (Vec::new(), Vec::new(), false, false);
+    let (mut paths, mut rest, mut deny_warnings) = (Vec::new(), Vec::new(), false);
+    let mut format = Format::default();
     let (mut variables, mut assume_variables, mut events) = (Variables::from_environment(), false, None);
     let mut arguments = arguments.iter().peekable();
     while let Some(argument) = arguments.next() {
@@ -132,7 +141,8 @@ fn read(arguments: &[String]) -> Result<Request, String> {
             "--deny" if arguments.next_if(|next| *next == "warnings").is_some() => deny_warnings = true,
             "--deny=warnings" => deny_warnings = true,
             "--deny" => return Err("--deny: write --deny warnings".into()),
-            "--json" => json = true,
+            "--json" => format = Format::Json,
+            "--format" => format = Format::parse(arguments.next().ok_or("option '--format': no value given")?)?,
             "--events" => {
                 let file = arguments.next().ok_or("option '--events': no value given")?;
                 let maps = testing::file::read_events(Path::new(file)).map_err(|e| e.to_string())?;
@@ -156,7 +166,7 @@ fn read(arguments: &[String]) -> Result<Request, String> {
         }
     }
     let flags = flags::parse(&rest).map_err(|error| error.to_string())?;
-    Ok(Request { paths, deny_warnings, json, events, variables, assume_variables, flags })
+    Ok(Request { paths, deny_warnings, format, events, variables, assume_variables, flags })
 }
 
 /// `NAME=VALUE` in each line; blank lines and comments between.

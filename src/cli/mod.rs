@@ -6,6 +6,7 @@
 mod check;
 mod crash;
 mod dedupe;
+mod findings;
 mod flags;
 mod grok;
 mod help;
