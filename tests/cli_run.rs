@@ -200,3 +200,15 @@ fn sigterm_is_an_orderly_end() {
     assert!(rest.contains("SIGTERM received. Shutting down.") && rest.contains("Logstash shut down."), "{rest}");
     assert!(!place.join("data/.lock").exists());
 }
+
+/// logstash#1700
+#[test]
+fn english_names_of_months_are_read_on_a_german_machine() {
+    let config = r#"input { stdin {} } filter { date { match => ["message", "dd MMM yyyy"] timezone => "UTC" } }
+        output { stdout { codec => line { format => "%{+yyyy-MM-dd}" } } }"#;
+    let place = Place::new().file("d.conf", config);
+    let mut command = place.command(&format!("-f d.conf {ARGUMENTS}"));
+    command.env("LANG", "de_DE.UTF-8").env("LC_ALL", "de_DE.UTF-8");
+    let said = Said::of(command, "05 Dec 2024\n31 May 2023\n");
+    assert_eq!(said.out, "2024-12-05\n2023-05-31\n", "{}", said.err);
+}
