@@ -123,7 +123,7 @@ impl Broker {
             .set("isolation.level", "read_committed")
             .create()
             .unwrap();
-        let metadata = consumer.fetch_metadata(Some(topic), LIMIT).unwrap();
+        let metadata = answered(|| consumer.fetch_metadata(Some(topic), LIMIT));
         let partitions: Vec<i32> = metadata.topics()[0].partitions().iter().map(|p| p.id()).collect();
         let mut list = TopicPartitionList::new();
         for partition in &partitions {
@@ -154,9 +154,21 @@ impl Broker {
         let consumer: BaseConsumer = self.config().set("group.id", group).create().unwrap();
         let mut list = TopicPartitionList::new();
         list.add_partition_range(topic, 0, partitions - 1);
-        let list = consumer.committed_offsets(list, LIMIT).unwrap();
+        let list = answered(|| consumer.committed_offsets(list.clone(), LIMIT));
         let offset = |offset| if let Offset::Offset(offset) = offset { offset } else { -1 };
         list.elements().iter().map(|e| (e.partition(), offset(e.offset()))).collect()
+    }
+}
+
+/// What a broker answers, who may say for a moment that a new group has no coordinator yet.
+fn answered<T>(ask: impl Fn() -> Result<T, KafkaError>) -> T {
+    let end = Instant::now() + LIMIT;
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(error) => assert!(Instant::now() < end, "the broker answers only with: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
