@@ -1,6 +1,7 @@
 //! Inputs, one file each, named as in a `.conf`.
 
 pub mod dead_letter_queue;
+pub mod elasticsearch;
 pub mod file;
 pub mod generator;
 pub mod heartbeat;

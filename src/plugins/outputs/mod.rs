@@ -8,7 +8,6 @@ pub mod http;
 pub mod kafka;
 mod misconfigured;
 pub mod null;
-mod server_tls;
 pub mod stdout;
 pub mod tcp;
 pub mod udp;

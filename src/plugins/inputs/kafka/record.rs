@@ -7,7 +7,7 @@ use rdkafka::message::{BorrowedMessage, Headers, Message, Timestamp};
 
 use super::partition::Partition;
 use crate::event::{Bytes, Event, EventStream, Map, Text, Value};
-use crate::plugins::{Decoder, InputSink};
+use crate::plugins::{Decoder, InputSink, lasting_ids};
 
 /// What `[@metadata][kafka]` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,11 @@ impl Reading {
             let before = events.len();
             self.decoder.decode(value, &mut events);
             let given = events.len() - before;
+            if sink.gives_ids() {
+                // What comes out now began with the first record that the codec still held.
+                let (from, next) = self.held.first().map_or((&partition, offset + 1), |(from, next)| (from, *next));
+                name(from, next, events.get_mut(before..).unwrap_or_default());
+            }
             if given > 0 || self.decoder.held() == 0 {
                 self.held.drain(..).for_each(|(partition, next)| reach(&mut positions, partition, next));
             }
@@ -126,6 +131,13 @@ impl Reading {
         put_origins(&mut events, origins);
         Decoded { events: events.into(), positions }
     }
+}
+
+/// Names events by the record that they were, which is the one before `next`.
+fn name(partition: &Partition, next: i64, events: &mut [Event]) {
+    let number = partition.number.to_le_bytes();
+    let source = lasting_ids::Source::new("kafka", &[partition.topic.as_bytes(), &number]);
+    source.name(u64::try_from(next).unwrap_or_default(), events);
 }
 
 /// Records of one partition follow each other, so its place is near the end.

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Method, Url};
 
 use super::super::waits::Waits;
 use super::LOG;
@@ -17,12 +17,12 @@ use super::action::Action;
 use super::body;
 use super::cluster::Cluster;
 use super::flavor::Flavor;
-use super::http::Reply;
 use super::reason;
 use super::reply::{self, Answer, Item};
 use super::verdict::{Rules, Verdict};
 use crate::event::{Map, Value};
 use crate::metrics::PluginMetrics;
+use crate::plugins::elasticsearch::http::Reply;
 use crate::plugins::{GivenBack, Stop};
 
 /// Characters of a reply that a log line shows.
@@ -144,7 +144,7 @@ impl Sender {
         let (body, size) = body::pack(bytes, part, self.compression);
         let headers = self.headers(part.len(), size);
         let posted = match host.permits.acquire().await {
-            Ok(_permit) => self.cluster.http.post(url, endpoint, headers, body).await,
+            Ok(_permit) => self.cluster.http.send(Method::POST, url, endpoint, headers, body).await,
             Err(_) => return Err(Failure::NoHost),
         };
         let reply = posted.map_err(|error| {

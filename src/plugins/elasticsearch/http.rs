@@ -9,23 +9,31 @@ use reqwest::{Client, Method, Proxy, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::super::server_tls::{self, Tls};
 use super::endpoint::Endpoint;
-use super::flavor::Flavor;
+use crate::plugins::server_tls::{self, Tls};
 use crate::plugins::tls::{BadOption, explained};
 
-/// The reference's fixed limit for a new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A larger reply is not from a bulk request of ours; it is not read to its end.
 const LARGEST_REPLY: usize = 256 * 1024 * 1024;
 /// A request body may take this long on its way besides the wait for the answer: no link is slower.
 const SLOWEST_UPLOAD_BYTES_PER_SECOND: usize = 128 * 1024;
 
-/// How to talk to all servers of an output.
+/// How requests introduce the plugin.
+#[derive(Clone, Copy, Debug)]
+pub struct Agent {
+    /// Name and version of the plugin for Logstash, at the end of `User-Agent`.
+    pub plugin: &'static str,
+    /// `X-Elastic-Product-Origin`
+    pub origin: Option<&'static str>,
+}
+
+/// How to talk to all servers of a plugin.
 #[derive(Clone, Debug)]
-pub(super) struct HttpOptions {
-    /// The plugin.
-    pub flavor: Flavor,
+pub struct HttpOptions {
+    /// Who asks.
+    pub agent: Agent,
+    /// Longest time until a connection is there.
+    pub connect_timeout: Duration,
     /// `timeout`: the longest silence of a server.
     pub timeout: Duration,
     /// `pool_max`.
@@ -44,7 +52,7 @@ pub(super) struct HttpOptions {
 
 /// What a server answered.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub struct Reply {
     /// HTTP status.
     pub status: u16,
     /// Headers.
@@ -63,13 +71,13 @@ impl Reply {
 /// No answer came: refused, reset, no such host, TLS, timeout. Holds why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(pub String);
+pub struct Unreachable(pub String);
 
-/// Talks to the servers of one output.
-pub(super) struct Http {
+/// Talks to the servers of one plugin.
+pub struct Http {
     /// For GET and HEAD: follows redirects.
     asking: Client,
-    /// For POST: a redirect is an answer like any other.
+    /// For what has a body: a redirect is an answer like any other.
     sending: Client,
     headers: HeaderMap,
     custom: Vec<(HeaderName, HeaderValue)>,
@@ -83,7 +91,7 @@ impl Http {
     pub fn new(options: &HttpOptions) -> Result<Self, BadOption> {
         let client = |redirects| {
             let builder = Client::builder()
-                .connect_timeout(CONNECT_TIMEOUT)
+                .connect_timeout(options.connect_timeout)
                 .pool_idle_timeout(options.idle)
                 .pool_max_idle_per_host(options.connections_per_host)
                 .tcp_nodelay(true)
@@ -101,7 +109,7 @@ impl Http {
         Ok(Self {
             asking: client(redirect::Policy::limited(5))?,
             sending: client(redirect::Policy::none())?,
-            headers: standard_headers(options.flavor),
+            headers: standard_headers(options.agent),
             custom: options.headers.clone(),
             timeout: options.timeout,
             permits: Semaphore::new(options.connections),
@@ -121,23 +129,17 @@ impl Http {
         self.run(request, 0).await
     }
 
-    /// Posts a body.
-    pub async fn post(
+    /// Sends a body. A redirect is an answer like any other.
+    pub async fn send(
         &self,
+        method: Method,
         url: &Url,
         endpoint: &Endpoint,
         own: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Reply, Unreachable> {
         let size = body.len();
-        let request = self.sending.post(url.clone()).headers(self.headers(own, endpoint)).body(body);
-        self.run(request, size).await
-    }
-
-    /// Puts a document of the API in place.
-    pub async fn put(&self, url: &Url, endpoint: &Endpoint, body: Vec<u8>) -> Result<Reply, Unreachable> {
-        let size = body.len();
-        let request = self.sending.put(url.clone()).headers(self.headers(HeaderMap::new(), endpoint)).body(body);
+        let request = self.sending.request(method, url.clone()).headers(self.headers(own, endpoint)).body(body);
         self.run(request, size).await
     }
 
@@ -197,26 +199,24 @@ fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
     Ok(out)
 }
 
-fn standard_headers(flavor: Flavor) -> HeaderMap {
+fn standard_headers(agent: Agent) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    if flavor.is_elastic() {
-        headers.insert("x-elastic-product-origin", HeaderValue::from_static("logstash-output-elasticsearch"));
+    if let Some(origin) = agent.origin {
+        headers.insert("x-elastic-product-origin", HeaderValue::from_static(origin));
     }
     headers.insert("accept-encoding", HeaderValue::from_static("gzip,deflate"));
     headers.insert("connection", HeaderValue::from_static("Keep-Alive"));
-    if let Ok(agent) = HeaderValue::from_str(&user_agent(flavor)) {
+    if let Ok(agent) = HeaderValue::from_str(&user_agent(agent.plugin)) {
         headers.insert("user-agent", agent);
     }
     headers
 }
 
 /// The shape that Logstash sends; there is no JVM to name.
-fn user_agent(flavor: Flavor) -> String {
+fn user_agent(plugin: &str) -> String {
     let system = rustix::system::uname();
     let version = env!("CARGO_PKG_VERSION");
-    let plugin =
-        if flavor.is_elastic() { "logstash-output-elasticsearch/12.1.6" } else { "logstash-output-opensearch/2.1.0" };
     format!(
         "Spillway/{version} (OS={}-{}-{}; JVM=none-0) {plugin}",
         system.sysname().to_string_lossy(),
