@@ -13,8 +13,8 @@ use super::endpoint::Endpoint;
 use crate::plugins::server_tls::{self, Tls};
 use crate::plugins::tls::{BadOption, explained};
 
-/// A larger reply is not from a bulk request of ours; it is not read to its end.
-const LARGEST_REPLY: usize = 256 * 1024 * 1024;
+/// A larger reply is not read to its end.
+pub const LARGEST_REPLY: usize = 256 * 1024 * 1024;
 /// A request body may take this long on its way besides the wait for the answer: no link is slower.
 const SLOWEST_UPLOAD_BYTES_PER_SECOND: usize = 128 * 1024;
 
@@ -126,10 +126,10 @@ impl Http {
     pub async fn ask(&self, method: Method, url: &Url, endpoint: &Endpoint) -> Result<Reply, Unreachable> {
         let headers = self.headers(HeaderMap::new(), endpoint);
         let request = self.asking.request(method, url.clone()).headers(headers);
-        self.run(request, 0).await
+        self.run(request, 0, LARGEST_REPLY).await
     }
 
-    /// Sends a body. A redirect is an answer like any other.
+    /// Sends a body. A redirect is an answer like any other; one of more than `most` bytes is none.
     pub async fn send(
         &self,
         method: Method,
@@ -137,13 +137,14 @@ impl Http {
         endpoint: &Endpoint,
         own: HeaderMap,
         body: Vec<u8>,
+        most: usize,
     ) -> Result<Reply, Unreachable> {
         let size = body.len();
         let request = self.sending.request(method, url.clone()).headers(self.headers(own, endpoint)).body(body);
-        self.run(request, size).await
+        self.run(request, size, most).await
     }
 
-    async fn run(&self, request: reqwest::RequestBuilder, size: usize) -> Result<Reply, Unreachable> {
+    async fn run(&self, request: reqwest::RequestBuilder, size: usize, most: usize) -> Result<Reply, Unreachable> {
         let silence = || Unreachable(format!("no answer within {} s", self.timeout.as_secs_f64()));
         let _permit = timeout(self.timeout, self.permits.acquire()).await.map_err(|_| silence())?;
         let upload = Duration::from_secs((size / SLOWEST_UPLOAD_BYTES_PER_SECOND) as u64);
@@ -153,12 +154,12 @@ impl Http {
         loop {
             let chunk = timeout(self.timeout, response.chunk()).await.map_err(|_| silence())?;
             let Some(chunk) = chunk.map_err(|e| Unreachable(explained(e)))? else { break };
-            if body.len() + chunk.len() > LARGEST_REPLY {
-                return Err(Unreachable(format!("the reply is larger than {LARGEST_REPLY} bytes")));
+            if body.len() + chunk.len() > most {
+                return Err(Unreachable(format!("the reply is larger than {most} bytes")));
             }
             body.extend_from_slice(&chunk);
         }
-        reply(response, body)
+        reply(response, body, most)
     }
 
     fn headers(&self, own: HeaderMap, endpoint: &Endpoint) -> HeaderMap {
@@ -177,18 +178,18 @@ impl Http {
     }
 }
 
-fn reply(response: Response, body: Vec<u8>) -> Result<Reply, Unreachable> {
+fn reply(response: Response, body: Vec<u8>, most: usize) -> Result<Reply, Unreachable> {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     // gzip is undone by the client; deflate is what some proxies answer instead.
     let deflated = headers.get("content-encoding").is_some_and(|v| v.as_bytes().eq_ignore_ascii_case(b"deflate"));
-    let body = if deflated { inflated(&body)? } else { body };
+    let body = if deflated { inflated(&body, most)? } else { body };
     Ok(Reply { status, headers, body })
 }
 
 /// The two things that servers call `deflate`: with and without the zlib frame.
-fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
-    let limit = LARGEST_REPLY as u64;
+fn inflated(body: &[u8], most: usize) -> Result<Vec<u8>, Unreachable> {
+    let limit = most as u64;
     let mut out = Vec::new();
     if flate2::read::ZlibDecoder::new(body).take(limit).read_to_end(&mut out).is_ok() {
         return Ok(out);

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::about::{About, Server};
 use super::endpoint::Endpoint;
-use super::http::{Http, Reply, Unreachable};
+use super::http::{Http, LARGEST_REPLY, Reply, Unreachable};
 use crate::event::json::{Numbers, Reader};
 use crate::event::{Map, Text, Value};
 
@@ -137,7 +137,7 @@ impl Searcher {
         let url = endpoint.at(path).map_err(Unreachable)?;
         match body {
             None => self.http.ask(method, &url, endpoint).await,
-            Some(body) => self.http.send(method, &url, endpoint, HeaderMap::new(), body).await,
+            Some(body) => self.http.send(method, &url, endpoint, HeaderMap::new(), body, LARGEST_REPLY).await,
         }
     }
 }

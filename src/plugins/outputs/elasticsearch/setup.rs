@@ -18,7 +18,7 @@ use super::startup;
 use super::target::Target;
 use super::template::TemplateOptions;
 use crate::plugins::elasticsearch::about::{Product, Server};
-use crate::plugins::elasticsearch::http::{Http, Reply};
+use crate::plugins::elasticsearch::http::{Http, LARGEST_REPLY, Reply};
 
 /// Data streams are there from this version of Elasticsearch on.
 const DATA_STREAMS_SINCE: (u32, u32) = (7, 9);
@@ -71,7 +71,7 @@ impl Session<'_> {
             None => self.http.ask(method, &url, &self.host.endpoint).await,
             Some(body) => {
                 let body = body.to_string().into_bytes();
-                self.http.send(method, &url, &self.host.endpoint, HeaderMap::new(), body).await
+                self.http.send(method, &url, &self.host.endpoint, HeaderMap::new(), body, LARGEST_REPLY).await
             }
         };
         match sent {
