@@ -5,7 +5,7 @@
 //! memory of the text it was found in.
 
 pub mod build;
-mod capture;
+pub(in crate::plugins) mod capture;
 pub mod expand;
 mod layout;
 pub mod library;

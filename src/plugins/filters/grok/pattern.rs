@@ -12,7 +12,7 @@ use crate::regexp::{GaveUp, Groups, RegexpError, RubyRegex, TimeLimit};
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(in crate::plugins) struct Pattern {
     regexp: RubyRegex,
     captures: Vec<Capture>,
     layout: Option<Layout>,
