@@ -4,6 +4,7 @@
 //! with are known, so that a look at the next byte mostly leaves one way. And a run whose characters cannot stand
 //! where the run ends needs to give nothing back: the rest of the pattern could not start there.
 
+use super::automaton::Automaton;
 use super::class::CharClass;
 use super::node::{Node, Repeat};
 use super::program::{Address, Choice, Instruction, Register, Run, RunKind, Scan, Way};
@@ -91,6 +92,10 @@ impl Compiler {
     }
 
     fn node(&mut self, node: &Node, rest: &Rest) -> Option<()> {
+        if let Some((part, _)) = automaton(std::slice::from_ref(node), &[*rest]) {
+            self.push(Instruction::Automaton(Box::new(part)))?;
+            return Some(());
+        }
         match node {
             Node::Empty => {}
             Node::Literal(bytes) => {
@@ -115,6 +120,10 @@ impl Compiler {
                 self.push(save(slot + 1))?;
             }
             Node::Atomic(inside) => {
+                if let Some(part) = Automaton::of_longest(inside) {
+                    self.push(Instruction::Automaton(Box::new(part)))?;
+                    return Some(());
+                }
                 let register = self.register()?;
                 self.push(Instruction::Begin(register))?;
                 // The first way through it counts, whether the rest of the pattern can follow there or not.
@@ -181,8 +190,12 @@ impl Compiler {
         behind.reverse();
         let mut at = 0;
         while let (Some(node), Some(rest)) = (nodes.get(at), behind.get(at)) {
-            let (sets, count) = sequence(nodes.get(at..).unwrap_or_default());
-            if count > 1 {
+            let left = nodes.get(at..).unwrap_or_default();
+            let (sets, count) = sequence(left);
+            if let Some((part, count)) = automaton(left, behind.get(at..).unwrap_or_default()) {
+                self.push(Instruction::Automaton(Box::new(part)))?;
+                at += count;
+            } else if count > 1 {
                 self.push(Instruction::Sequence(sets.into()))?;
                 at += count;
             } else {
@@ -418,6 +431,17 @@ impl Compiler {
         }
         self.finish_choice(fork, &ways, exits)
     }
+}
+
+/// The first nodes as an automaton, as many as can be one, and how many that are. `behind` has what follows each.
+fn automaton(nodes: &[Node], behind: &[Rest]) -> Option<(Automaton, usize)> {
+    let most = nodes.iter().take_while(|node| Automaton::can_have(node)).count();
+    (1..=most).rev().find_map(|count| {
+        let (nodes, rest) = (nodes.get(..count)?, behind.get(count - 1)?);
+        let forks: usize = nodes.iter().map(Node::forks).sum();
+        let part = (forks > 1).then(|| Automaton::with_one_end(nodes, &rest.follow))??;
+        Some((part, count))
+    })
 }
 
 /// The sets of the single bytes that the first nodes are, and how many nodes that are. Plain text is left alone.

@@ -4,6 +4,7 @@
 //! goes on with the newest of them. Going back and long scans are paid for in fuel, and when that is used up the clock
 //! (or a count) is asked whether to go on.
 
+use super::automaton::Automaton;
 use super::groups::{Frame, Groups};
 use super::program::{Address, Choice, Instruction, Way};
 use super::runs::{BYTES_A_STEP, before};
@@ -95,6 +96,7 @@ impl<'m> Machine<'m> {
                 instruction => {
                     let next = match instruction {
                         Instruction::Run(run) => self.run(run, pc, at),
+                        Instruction::Automaton(part) => self.part(part, pc, at),
                         Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
                         Instruction::Split(ways) => self.split(ways, at),
                         _ => self.rare(instruction, pc, at),
@@ -177,6 +179,15 @@ impl<'m> Machine<'m> {
             _ => return None,
         };
         Some(Position::new(next, at))
+    }
+
+    #[inline(always)]
+    fn part(&mut self, part: &Automaton, pc: Address, start: usize) -> Option<Position> {
+        let end = part.end(self.text.as_bytes(), start)?;
+        if end - start >= BYTES_A_STEP {
+            self.burn(((end - start) / BYTES_A_STEP) as u32)?;
+        }
+        Some(Position::new(pc + 1, end))
     }
 
     #[inline(always)]

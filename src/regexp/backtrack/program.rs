@@ -1,5 +1,6 @@
 //! The instructions that a tree becomes.
 
+use super::automaton::Automaton;
 use super::class::CharClass;
 use super::node::Assertion;
 use super::set::ByteSet;
@@ -24,6 +25,8 @@ pub(super) enum Instruction {
     Class(Box<CharClass>),
     /// Many characters of a class.
     Run(Box<Run>),
+    /// A part that ends in one place.
+    Automaton(Box<Automaton>),
     Jump(Address),
     /// Two ways, the better one first.
     Split(Box<[Way; 2]>),

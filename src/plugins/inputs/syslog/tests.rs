@@ -95,7 +95,8 @@ fn months_are_read_in_the_language_that_was_chosen() {
 
 #[test]
 fn a_pattern_of_ones_own_names_the_fields() {
-    let pattern = r#"grok_pattern => "<%{POSINT:priority}>%{SYSLOGTIMESTAMP:timestamp} \[%{WORD:zone}\] %{GREEDYDATA:message}""#;
+    let pattern =
+        r#"grok_pattern => "<%{POSINT:priority}>%{SYSLOGTIMESTAMP:timestamp} \[%{WORD:zone}\] %{GREEDYDATA:message}""#;
     let lines = read(&format!("{FLAT} {pattern}"), &[b"<134>Oct 11 22:14:15 [dmz] went well\n<13>Oct 11 x\n"]);
     assert_eq!(
         lines,
