@@ -15,6 +15,7 @@ mod decoder;
 pub mod describe;
 pub mod filters;
 pub mod inputs;
+#[cfg(feature = "kafka")]
 mod kafka;
 mod network;
 pub mod options;
@@ -101,8 +102,23 @@ pub trait Filter: Send + Sync {
         self.flushes()
     }
 
+    /// The alternatives in its options, such as the patterns of a list, and whether each has matched so far. Test
+    /// coverage asks for them.
+    fn alternatives(&self) -> Vec<Alternative<'_>> {
+        Vec::new()
+    }
+
     /// Called once after the last event.
     fn close(&self) {}
+}
+
+/// One of several ways in which a filter may match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alternative<'f> {
+    /// As it is written in the configuration.
+    pub text: &'f str,
+    /// Whether an event has matched it.
+    pub matched: bool,
 }
 
 /// Takes events out. Called by all workers at once.

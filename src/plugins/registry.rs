@@ -12,6 +12,7 @@ pub const INPUTS: &[InputPlugin] = &[
     inputs::generator::PLUGIN,
     inputs::heartbeat::PLUGIN,
     inputs::http::PLUGIN,
+    #[cfg(feature = "kafka")]
     inputs::kafka::PLUGIN,
     inputs::stdin::PLUGIN,
     inputs::syslog::PLUGIN,
@@ -68,6 +69,7 @@ pub const OUTPUTS: &[OutputPlugin] = &[
     outputs::elasticsearch::PLUGIN,
     outputs::file::PLUGIN,
     outputs::http::PLUGIN,
+    #[cfg(feature = "kafka")]
     outputs::kafka::PLUGIN,
     outputs::null::PLUGIN,
     outputs::elasticsearch::OPENSEARCH,

@@ -6,6 +6,7 @@ pub mod generator;
 pub mod heartbeat;
 mod host_field;
 pub mod http;
+#[cfg(feature = "kafka")]
 pub mod kafka;
 mod net;
 pub mod stdin;

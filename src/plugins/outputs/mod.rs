@@ -5,6 +5,7 @@ pub mod csv;
 pub mod elasticsearch;
 pub mod file;
 pub mod http;
+#[cfg(feature = "kafka")]
 pub mod kafka;
 mod misconfigured;
 pub mod null;
