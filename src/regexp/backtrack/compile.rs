@@ -7,7 +7,7 @@
 use super::automaton::Automaton;
 use super::class::CharClass;
 use super::node::{Node, Repeat};
-use super::program::{Address, Choice, Instruction, Register, Run, RunKind, Scan, Way};
+use super::program::{Address, Choice, Instruction, Part, Register, Run, RunKind, Scan, Way};
 use super::set::ByteSet;
 
 /// Instructions that a program may have; counted repeats are written out.
@@ -92,8 +92,8 @@ impl Compiler {
     }
 
     fn node(&mut self, node: &Node, rest: &Rest) -> Option<()> {
-        if let Some((part, _)) = automaton(std::slice::from_ref(node), &[*rest]) {
-            self.push(Instruction::Automaton(Box::new(part)))?;
+        if let Some((automaton, _)) = automaton(std::slice::from_ref(node), &[*rest]) {
+            self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
             return Some(());
         }
         match node {
@@ -115,13 +115,15 @@ impl Compiler {
                 let slot = u32::try_from(*group).ok()?.checked_mul(2)?;
                 let is_restored = self.is_restored(*group);
                 let save = |slot| if is_restored { Instruction::SaveInLoop(slot) } else { Instruction::Save(slot) };
-                self.push(save(slot))?;
+                let begin = self.push(save(slot))?;
                 self.node(inside, rest)?;
-                self.push(save(slot + 1))?;
+                if is_restored || !self.capture_by_one(begin, slot) {
+                    self.push(save(slot + 1))?;
+                }
             }
             Node::Atomic(inside) => {
-                if let Some(part) = Automaton::of_longest(inside) {
-                    self.push(Instruction::Automaton(Box::new(part)))?;
+                if let Some(automaton) = Automaton::of_longest(inside) {
+                    self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
                     return Some(());
                 }
                 let register = self.register()?;
@@ -142,6 +144,21 @@ impl Compiler {
             }
         }
         Some(())
+    }
+
+    /// Lets the one instruction of a group's inside note where the group is, if it is one that can; whether it does.
+    fn capture_by_one(&mut self, begin: Address, slot: u32) -> bool {
+        let begin = begin as usize;
+        if self.code.len() != begin + 2 {
+            return false;
+        }
+        match self.code.last_mut() {
+            Some(Instruction::Run(run)) => run.group = Some(slot),
+            Some(Instruction::Part(part)) => part.group = Some(slot),
+            _ => return false,
+        }
+        self.code.remove(begin);
+        true
     }
 
     fn is_restored(&self, group: usize) -> bool {
@@ -192,8 +209,8 @@ impl Compiler {
         while let (Some(node), Some(rest)) = (nodes.get(at), behind.get(at)) {
             let left = nodes.get(at..).unwrap_or_default();
             let (sets, count) = sequence(left);
-            if let Some((part, count)) = automaton(left, behind.get(at..).unwrap_or_default()) {
-                self.push(Instruction::Automaton(Box::new(part)))?;
+            if let Some((automaton, count)) = automaton(left, behind.get(at..).unwrap_or_default()) {
+                self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
                 at += count;
             } else if count > 1 {
                 self.push(Instruction::Sequence(sets.into()))?;
@@ -502,5 +519,5 @@ fn run(repeat: &Repeat, rest: &Rest) -> Option<Run> {
         (true, false) => RunKind::Greedy,
     };
     let next_byte = rest.follow.single();
-    Some(Run { scan, least: repeat.least, most: repeat.most, kind, next: rest.follow, next_byte })
+    Some(Run { group: None, scan, least: repeat.least, most: repeat.most, kind, next: rest.follow, next_byte })
 }

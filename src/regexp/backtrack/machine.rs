@@ -4,9 +4,8 @@
 //! goes on with the newest of them. Going back and long scans are paid for in fuel, and when that is used up the clock
 //! (or a count) is asked whether to go on.
 
-use super::automaton::Automaton;
 use super::groups::{Frame, Groups};
-use super::program::{Address, Choice, Instruction, Way};
+use super::program::{Address, Choice, Instruction, Part, Way};
 use super::runs::{BYTES_A_STEP, before};
 use crate::regexp::limit::{GaveUp, TimeLimit};
 
@@ -96,7 +95,7 @@ impl<'m> Machine<'m> {
                 instruction => {
                     let next = match instruction {
                         Instruction::Run(run) => self.run(run, pc, at),
-                        Instruction::Automaton(part) => self.part(part, pc, at),
+                        Instruction::Part(part) => self.part(part, pc, at),
                         Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
                         Instruction::Split(ways) => self.split(ways, at),
                         _ => self.rare(instruction, pc, at),
@@ -182,12 +181,29 @@ impl<'m> Machine<'m> {
     }
 
     #[inline(always)]
-    fn part(&mut self, part: &Automaton, pc: Address, start: usize) -> Option<Position> {
-        let end = part.end(self.text.as_bytes(), start)?;
+    fn part(&mut self, part: &Part, pc: Address, start: usize) -> Option<Position> {
+        let end = part.automaton.end(self.text.as_bytes(), start)?;
         if end - start >= BYTES_A_STEP {
             self.burn(((end - start) / BYTES_A_STEP) as u32)?;
         }
-        Some(Position::new(pc + 1, end))
+        self.begin_group(part.group, start);
+        Some(self.end_group(part.group, pc, end))
+    }
+
+    #[inline(always)]
+    pub(super) fn begin_group(&mut self, group: Option<u32>, at: usize) {
+        if let Some(slot) = group {
+            self.groups.set_slot(slot as usize, at);
+        }
+    }
+
+    /// Goes on behind an instruction, which may be all that a group takes.
+    #[inline(always)]
+    pub(super) fn end_group(&mut self, group: Option<u32>, pc: Address, at: usize) -> Position {
+        if let Some(slot) = group {
+            self.groups.set_slot(slot as usize + 1, at);
+        }
+        Position::new(pc + 1, at)
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ pub(super) enum Instruction {
     /// Many characters of a class.
     Run(Box<Run>),
     /// A part that ends in one place.
-    Automaton(Box<Automaton>),
+    Part(Box<Part>),
     Jump(Address),
     /// Two ways, the better one first.
     Split(Box<[Way; 2]>),
@@ -103,9 +103,19 @@ impl Choice {
     }
 }
 
+/// A part that ends in one place.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub automaton: Automaton,
+    /// The slot of the group that takes it, for its start; the next one is for its end.
+    pub group: Option<u32>,
+}
+
 /// Many characters of a class.
 #[derive(Debug)]
 pub(super) struct Run {
+    /// As in [`Part`].
+    pub group: Option<u32>,
     pub scan: Scan,
     pub least: u32,
     pub most: Option<u32>,
