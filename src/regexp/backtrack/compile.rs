@@ -153,8 +153,8 @@ impl Compiler {
             return false;
         }
         match self.code.last_mut() {
-            Some(Instruction::Run(run)) => run.group = Some(slot),
-            Some(Instruction::Part(part)) => part.group = Some(slot),
+            Some(Instruction::Run(run)) if run.group.is_none() => run.group = Some(slot),
+            Some(Instruction::Part(part)) if part.group.is_none() => part.group = Some(slot),
             _ => return false,
         }
         self.code.remove(begin);

@@ -135,6 +135,7 @@ fn groups_go_back_with_the_matcher() {
     assert_eq!(texts("(?=(a+))a(b)?", "aac"), [some("aa"), None]);
     assert_eq!(texts("(?!(a)b)(.)", "ac"), [None, some("a")]);
     assert_eq!(texts("(a)?(?>(b)?)(?:\\2c|d)", "bd"), [None, some("b")]);
+    assert_eq!(texts("((a?+))", "a"), [some("a"), some("a")]);
     assert_eq!(texts("(?<q>['\"])(?<in>.*?)\\k<q>", "x\"a'b\"c'"), [some("\""), some("a'b")]);
 }
 
