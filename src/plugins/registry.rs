@@ -7,7 +7,9 @@ use crate::config::{did_you_mean, nearest};
 
 /// Every input, sorted by name.
 pub const INPUTS: &[InputPlugin] = &[
+    inputs::beats::PLUGIN,
     inputs::dead_letter_queue::PLUGIN,
+    inputs::beats::ELASTIC_AGENT,
     inputs::file::PLUGIN,
     inputs::generator::PLUGIN,
     inputs::heartbeat::PLUGIN,

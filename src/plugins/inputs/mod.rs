@@ -1,5 +1,6 @@
 //! Inputs, one file each, named as in a `.conf`.
 
+pub mod beats;
 pub mod dead_letter_queue;
 pub mod file;
 pub mod generator;
