@@ -126,6 +126,9 @@ impl Frames {
     }
 }
 
+/// Key and value.
+type Pair<'b> = (&'b [u8], &'b [u8]);
+
 /// What is read at once.
 enum Step {
     Frame(Frame),
@@ -194,6 +197,15 @@ impl<'b> Cursor<'b> {
         Ok(json.map(|json| Content::Event(sequence, Body::Json(Bytes::from(json)))))
     }
 
+    fn pair(&mut self) -> Result<Option<Pair<'b>>, FrameError> {
+        let Some(length) = self.number() else { return Ok(None) };
+        let Some(key) = self.bytes(length, "a key")? else { return Ok(None) };
+        let Some(length) = self.number() else { return Ok(None) };
+        // An empty line is a value too.
+        let value = self.bytes_or_none(length as usize, "a value")?;
+        Ok(value.map(|value| (key, value)))
+    }
+
     fn pairs(&mut self) -> Result<Option<Content>, FrameError> {
         let whole = self.rest.len();
         let (Some(sequence), Some(count)) = (self.number(), self.number()) else { return Ok(None) };
@@ -216,22 +228,11 @@ impl<'b> Cursor<'b> {
             }
         }
         let mut fields = Map::new();
-        while let Some((key, value)) = (self.rest.len() > ahead.rest.len()).then(|| self.pair()).transpose()?.flatten()
-        {
+        for _ in 0..count {
+            let Some((key, value)) = self.pair()? else { return Ok(None) };
             fields.insert(text(key), Value::String(text(value)));
         }
         Ok(Some(Content::Event(sequence, Body::Pairs(fields))))
-    }
-}
-
-impl<'b> Cursor<'b> {
-    fn pair(&mut self) -> Result<Option<(&'b [u8], &'b [u8])>, FrameError> {
-        let Some(length) = self.number() else { return Ok(None) };
-        let Some(key) = self.bytes(length, "a key")? else { return Ok(None) };
-        let Some(length) = self.number() else { return Ok(None) };
-        // An empty line is a value too.
-        let value = self.bytes_or_none(length as usize, "a value")?;
-        Ok(value.map(|value| (key, value)))
     }
 }
 
