@@ -8,19 +8,17 @@ use crate::ports::free_port;
 /// The broker of `tests/services/kafka.sh`, gone with its data when this is dropped.
 pub struct Own {
     port: u16,
-    sasl_port: u16,
     instance: String,
-    settings: String,
 }
 
 impl Own {
-    /// Starts one. `settings` are more lines of its `server.properties`, with blanks between them.
-    pub fn start(name: &str, settings: &str) -> Self {
+    /// Starts one.
+    pub fn start(name: &str) -> Self {
         // Another program may take a port in the moment before the broker does.
         for number in 0..5 {
             let instance = format!("{name}-{number}-{}", std::process::id());
             // The controller has the port above.
-            let own = Self { port: free_port(), sasl_port: free_port(), instance, settings: settings.to_owned() };
+            let own = Self { port: free_port(), instance };
             if own.try_to(&["start"]) {
                 return own;
             }
@@ -41,8 +39,8 @@ impl Own {
             .args(words)
             .env_remove("KAFKA_TLS_PORT")
             .env("KAFKA_PORT", self.port.to_string())
-            .env("KAFKA_SASL_PORT", self.sasl_port.to_string())
-            .env("KAFKA_SETTINGS", &self.settings)
+            .env_remove("KAFKA_SASL_PORT")
+            .env_remove("KAFKA_SETTINGS")
             .env("KAFKA_INSTANCE", &self.instance)
             .env("KAFKA_HEAP", "256m")
             .status();
@@ -52,11 +50,6 @@ impl Own {
     /// To write and read its topics without a password.
     pub fn broker(&self) -> Broker {
         Broker::at(&format!("127.0.0.1:{}", self.port))
-    }
-
-    /// Where it asks for the password of alice.
-    pub fn address_for_alice(&self) -> String {
-        format!("127.0.0.1:{}", self.sasl_port)
     }
 }
 

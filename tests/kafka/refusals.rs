@@ -69,7 +69,7 @@ fn topics_that_events_choose_may_be_forbidden_wrong_or_missing() {
 #[test]
 fn while_the_broker_is_away_events_wait_and_nothing_is_lost() {
     let Some(broker) = broker() else { return };
-    let own = Own::start("away", "");
+    let own = Own::start("away");
     let there = own.broker();
     let (from, to, group) = (broker.topic("from", 2), there.topic("to", 1), broker.name("g"));
     let config = input(&broker.address, &from, &group, "") + &output(&there.address, &to, "acks => all");
@@ -123,7 +123,7 @@ fn a_stop_while_the_brokers_of_the_input_are_away_does_not_hang() {
     if broker().is_none() {
         return;
     }
-    let own = Own::start("gone", "");
+    let own = Own::start("gone");
     let there = own.broker();
     let (from, to) = (there.topic("from", 1), there.topic("to", 1));
     let reads = input(&there.address, &from, "g", "session_timeout_ms => 6000");

@@ -1,7 +1,6 @@
 //! Encryption and login.
 
 use crate::broker::{broker, text};
-use crate::own_broker::Own;
 use crate::program::Program;
 use crate::records::{input, output};
 
@@ -91,61 +90,4 @@ fn a_broker_whose_authority_is_not_trusted_is_not_spoken_to() {
     let options = format!("security_protocol => SSL ssl_truststore_location => '{folder}/other-ca.crt'");
     let mut program = Program::start(&(input(&address, "t", "g", &options) + "output { null { } }"));
     program.until_logged("certificate verify failed");
-}
-
-/// What alice may do is an operator's to mend: nothing is a dead letter for it, unless an event chose the topic.
-#[test]
-fn without_permission_the_pipeline_waits_until_it_is_given() {
-    if broker().is_none() {
-        return;
-    }
-    let settings =
-        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer super.users=User:ANONYMOUS";
-    let own = Own::start("permissions", settings);
-    let there = own.broker();
-    let (from, to, other) = (there.topic("from", 1), there.topic("to", 1), there.topic("other", 1));
-    let may = |words: &[&str]| {
-        let tool = [
-            "tool",
-            "org.apache.kafka.tools.AclCommand",
-            "--bootstrap-server",
-            &there.address,
-            "--add",
-            "--allow-principal",
-            "User:alice",
-        ];
-        own.does(&[&tool, words].concat());
-    };
-    let jaas = "x.PlainLoginModule required username=\"alice\" password=\"secret\";";
-    let login = format!("security_protocol => SASL_PLAINTEXT sasl_mechanism => PLAIN sasl_jaas_config => '{jaas}'");
-    let address = own.address_for_alice();
-    let chosen = output(&address, "%{topic}", &format!("{login} acks => all")).replace("id => out", "id => chosen");
-    let config = input(&address, &from, "readers", &login)
-        + "filter { if [message] =~ /^other/ { mutate { add_field => { topic => '"
-        + &other
-        + "' } } } }\n"
-        + &format!(
-            "output {{ if [topic] {{ {} }} else {{ {} }} }}",
-            inside(&chosen),
-            inside(&output(&address, &to, &format!("{login} acks => all")))
-        );
-    there.send(&from, ["a", "other", "b"].map(text));
-    let mut program = Program::start(&config);
-    program.until_logged("authorization failed");
-    may(&["--operation", "read", "--topic", &from, "--group", "readers"]);
-    program.until_logged(&format!("{to}: Broker: Topic authorization failed"));
-    assert!(there.read(&to).is_empty() && there.committed("readers", &from, 1)[&0] <= 0);
-    may(&["--operation", "write", "--topic", &to]);
-    program.until("the records arrive", || there.values(&to) == ["a", "b"]);
-    program.until("all is dealt with", || there.committed("readers", &from, 1)[&0] == 3);
-    let home = program.home.clone();
-    program.stop();
-    let dead = crate::program::dead_letters(&home);
-    assert_eq!(dead.len(), 1);
-    assert!(dead[0].reason.to_string().contains("authorization failed"), "{}", dead[0].reason);
-}
-
-/// What stands between the outer braces.
-fn inside(section: &str) -> &str {
-    &section[section.find('{').unwrap() + 1..section.rfind('}').unwrap()]
 }
