@@ -71,7 +71,7 @@ fn failed(findings: Vec<Finding>) -> Verdict {
 }
 
 fn run(entry: &Entry) -> Result<Vec<Finding>, Stopped> {
-    let (entry, port) = network::with_port(entry)?;
+    let (entry, port) = network::with_port(entry);
     let Folder { entry, folder } = Folder::new(&entry).map_err(Stopped::Failed)?;
     let begun = Timestamp::now();
     let (config, stdin) = given(&entry, folder.path())?;

@@ -83,6 +83,7 @@ fn events_say_where_they_come_from() {
         Sent { key: Some(b"k"), headers, timestamp: Some(5), ..text("a") },
         Sent { key: Some(b"\xff\xfe"), timestamp: Some(6), ..Sent::default() },
         Sent { timestamp: Some(7), ..text("") },
+        Sent { timestamp: Some(8), value: Some(b"caf\xe8"), ..Sent::default() },
     ];
     let all = decorated("decorate_events => extended", &records);
     if all.is_empty() {
@@ -97,6 +98,8 @@ fn events_say_where_they_come_from() {
     let tombstone = json!({ "key": "\u{fffd}\u{fffd}", "key_base64": "//4=", "tombstone": true });
     assert_eq!(without_headers(&all[1]), json!({ "message": "", "k": with(place(1), tombstone) }));
     assert_eq!(without_headers(&all[2]), json!({ "message": "", "k": with(place(2), json!({ "key": null })) }));
+    let bytes = json!({ "key": null, "value_base64": "Y2Fm6A==" });
+    assert_eq!(without_headers(&all[3]), json!({ "message": "caf\\xE8", "k": with(place(3), bytes) }));
     let basic = decorated("decorate_events => basic", &records[..1]);
     assert_eq!(basic[0], json!({ "message": "a", "k": with(place(0), json!({ "key": "k" })) }));
     assert_eq!(
@@ -229,7 +232,7 @@ fn stats(port: u16) -> Option<Json> {
 fn the_node_stats_tell_how_far_an_input_is_behind() {
     let Some(broker) = broker() else { return };
     let from = broker.topic("from", 1);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::ports::free_port();
     let config = input(&broker.address, &from, &broker.name("g"), "") + "output { null { } }";
     broker.send(&from, (0..7).map(|_| text("x")));
     let api = format!("api.enabled: true\napi.http.port: {port}\n");

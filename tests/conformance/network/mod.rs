@@ -3,12 +3,12 @@
 mod receivers;
 mod senders;
 
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 
 use spillway::event::{Event, Map, Text, Value};
 use spillway::testing::{Entry, Finding};
 
+use crate::ports::free_port;
 use crate::program;
 use crate::scenario::Stopped;
 use crate::scenario::program::{Background, Said, command, run_command, until};
@@ -40,21 +40,11 @@ pub fn is_for(entry: &Entry) -> bool {
 }
 
 /// The case with a free port in the place of `${PORT}`.
-pub fn with_port(entry: &Entry) -> Result<(Entry, u16), Stopped> {
-    let port = free_port().map_err(|e| Stopped::Failed(e.to_string()))?;
+pub fn with_port(entry: &Entry) -> (Entry, u16) {
+    let port = free_port();
     let keys = entry.keys.iter().map(|(key, value)| (key.clone(), filled_in(value, port)));
     let keys = Map::from_iter(keys.collect::<Vec<_>>());
-    Ok((Entry { keys, ..entry.clone() }, port))
-}
-
-/// A port that is free for TCP and UDP.
-fn free_port() -> std::io::Result<u16> {
-    loop {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
+    (Entry { keys, ..entry.clone() }, port)
 }
 
 fn filled_in(value: &Value, port: u16) -> Value {
