@@ -16,6 +16,7 @@ pub const INPUTS: &[InputPlugin] = &[
     inputs::http::PLUGIN,
     #[cfg(feature = "kafka")]
     inputs::kafka::PLUGIN,
+    inputs::pipeline::PLUGIN,
     inputs::stdin::PLUGIN,
     inputs::syslog::PLUGIN,
     inputs::tcp::PLUGIN,
@@ -74,6 +75,7 @@ pub const OUTPUTS: &[OutputPlugin] = &[
     #[cfg(feature = "kafka")]
     outputs::kafka::PLUGIN,
     outputs::null::PLUGIN,
+    outputs::pipeline::PLUGIN,
     outputs::elasticsearch::OPENSEARCH,
     outputs::stdout::PLUGIN,
     outputs::tcp::PLUGIN,

@@ -10,6 +10,7 @@ pub mod http;
 #[cfg(feature = "kafka")]
 pub mod kafka;
 mod net;
+pub mod pipeline;
 pub mod stdin;
 pub mod syslog;
 pub mod tcp;

@@ -9,6 +9,7 @@ pub mod http;
 pub mod kafka;
 mod misconfigured;
 pub mod null;
+pub mod pipeline;
 mod server_tls;
 pub mod stdout;
 pub mod tcp;

@@ -33,7 +33,7 @@ struct Inner {
     /// Whether lines of RFC 5424 and octet counting are understood.
     modern: bool,
     field: FieldRef,
-    /// Takes lines apart in place of [`line`].
+    /// Takes lines apart in place of [`line::parse`].
     pattern: Option<OwnPattern>,
     names: Names,
     priorities: Priorities,
