@@ -58,10 +58,10 @@ fn a_record_comes_out_as_it_went_in() {
 }
 
 /// The metadata of events, as JSON.
-fn decorated(decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
+fn decorated(group: &str, decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
     let Some(broker) = broker() else { return Vec::new() };
     let (from, to) = (broker.topic("from", 1), broker.topic("to", 1));
-    let config = input(&broker.address, &from, "decorated", decorate)
+    let config = input(&broker.address, &from, group, decorate)
         + "filter { mutate { copy => { '[@metadata][kafka]' => 'k' } remove_field => ['@timestamp', '@version', 'event'] } }"
         + &output(&broker.address, &to, "codec => json").replacen("codec => plain { format => '%{message}' }", "", 1);
     broker.send(&from, records.iter().cloned());
@@ -71,6 +71,7 @@ fn decorated(decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
     for event in &mut all {
         if let Some(kafka) = event.get_mut("k").and_then(Json::as_object_mut) {
             assert_eq!(kafka.remove("topic"), Some(json!(from)));
+            assert_eq!(kafka.remove("consumer_group"), Some(json!(group)));
         }
     }
     all
@@ -85,11 +86,12 @@ fn events_say_where_they_come_from() {
         Sent { timestamp: Some(7), ..text("") },
         Sent { timestamp: Some(8), value: Some(b"caf\xe8"), ..Sent::default() },
     ];
-    let all = decorated("decorate_events => extended", &records);
+    let all = decorated("extended", "decorate_events => extended", &records);
     if all.is_empty() {
         return;
     }
-    let place = |offset: i64| json!({ "consumer_group": "decorated", "partition": 0, "offset": offset, "timestamp": offset + 5, "timestamp_type": "create" });
+    let place =
+        |offset: i64| json!({ "partition": 0, "offset": offset, "timestamp": offset + 5, "timestamp_type": "create" });
     let with = |mut place: Json, more: Json| {
         place.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         place
@@ -100,10 +102,10 @@ fn events_say_where_they_come_from() {
     assert_eq!(without_headers(&all[2]), json!({ "message": "", "k": with(place(2), json!({ "key": null })) }));
     let bytes = json!({ "key": null, "value_base64": "Y2Fm6A==" });
     assert_eq!(without_headers(&all[3]), json!({ "message": "caf\\xE8", "k": with(place(3), bytes) }));
-    let basic = decorated("decorate_events => basic", &records[..1]);
+    let basic = decorated("basic", "decorate_events => basic", &records[..1]);
     assert_eq!(basic[0], json!({ "message": "a", "k": with(place(0), json!({ "key": "k" })) }));
     assert_eq!(
-        decorated("tags => ['t'] type => 'y'", &records[..1]),
+        decorated("none", "tags => ['t'] type => 'y'", &records[..1]),
         [json!({ "message": "a", "type": "y", "tags": ["t"] })]
     );
 }
