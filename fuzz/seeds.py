@@ -144,6 +144,9 @@ def main():
     for options in range(4):
         for lines in syslog:
             put("syslog", bytes([options, 7]) + lines)
+    inputs = (ROOT / "tests/cases/inputs.yml").read_text()
+    for frames in re.findall(r'tcp_hex: "((?:[0-9a-f]{2})+)"', inputs):
+        put("beats", b"\x07" + bytes.fromhex(frames))
     for path in ROOT.glob("src/plugins/filters/grok/patterns/*"):
         for line in path.read_text().splitlines():
             name, _, pattern = line.partition(" ")

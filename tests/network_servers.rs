@@ -3,14 +3,16 @@
 //! `SPILLWAY_REAL_PEERS=1 cargo test --test network_servers` installs and starts what it needs by `tests/services`;
 //! without that variable nothing is tested.
 
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/process.rs"]
 mod process;
 mod program;
 
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ports::free_port;
 use process::{Process, records};
 use program::Place;
 use serde_json::{Value as Json, json};
@@ -21,17 +23,6 @@ fn is_wanted() -> bool {
         println!("skipped: SPILLWAY_REAL_PEERS is not set");
     }
     wanted
-}
-
-/// A port that is free for TCP and UDP.
-fn free_port() -> u16 {
-    loop {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// A service of `tests/services` that runs as long as this lives.

@@ -1,11 +1,12 @@
 //! Scenarios of `cases/dead-letter-queue.yml` that take whole pipelines. Each test has the name of its case.
 
 mod elasticsearch_support;
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/scenario/mod.rs"]
 #[allow(dead_code, reason = "only the processes are used here")]
 mod scenario;
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Run {
             entry.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
             list.push(entry);
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = ports::free_port();
         let mut process = json!({
             "path.data": folder.path().join("data"), "log.rate_limit": "0s", "api.http.port": port,
             "pipeline.ecs_compatibility": "disabled",

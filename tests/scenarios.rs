@@ -1,5 +1,7 @@
 //! What a new user does at the command line, as told in `cases/user-experience.yml`.
 
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/scenario/mod.rs"]
 mod scenario;
 

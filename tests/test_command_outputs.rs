@@ -40,7 +40,7 @@ coverage of w.conf
   w.conf:4 if [level] == \"error\": yes 0, no 1  <- never true
   w.conf:5 mutate: 0 events  <- never ran
   w.conf:10 if \"bad\" in [tags]: yes 0, no 1  <- never true
-coverage: 3 of 6 branches and plugins, 50 %
+coverage: 3 of 6 branches, plugins and patterns, 50 %
 "
     );
     let said = place.run("test --coverage --min-coverage 51");

@@ -12,6 +12,7 @@ use crate::logging::Logging;
 use crate::metrics::{Defaults, Identity, Node};
 use crate::monitoring::Server;
 use crate::pipeline::{self, Prepared, RunEnd, Shared};
+use crate::plugins::Commons;
 use crate::settings::directories::DataDirectory;
 use crate::settings::{PipelineSettings, Settings, host_name};
 
@@ -23,6 +24,7 @@ pub(super) fn shared(settings: &Settings, variables: &Variables) -> Shared {
         host: Arc::from(host_name()),
         variables: variables.clone(),
         clock: Clock::default(),
+        commons: Commons::default(),
     }
 }
 

@@ -72,6 +72,16 @@ impl Map {
         Self(Repr::Shared(Arc::new(Shared { map: self, json: OnceLock::new() })))
     }
 
+    /// A shared map in a share of its own. Whoever clones and drops it counts apart from all others then: two threads
+    /// that count together wait for each other's caches with every event.
+    #[must_use]
+    pub(crate) fn apart(&self) -> Self {
+        match &self.0 {
+            Repr::Shared(shared) => shared.map.clone().shared(),
+            _ => self.clone(),
+        }
+    }
+
     /// Makes a shared map its own, to change it.
     #[inline]
     fn own(&mut self) -> &mut Repr {

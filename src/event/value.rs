@@ -84,6 +84,16 @@ impl Value {
         }
     }
 
+    /// A copy in memory of its own, as [`Map::apart`].
+    #[must_use]
+    pub(crate) fn apart(&self) -> Self {
+        match self {
+            Self::Map(map) => Self::Map(map.apart()),
+            Self::String(text) => Self::String(Text::from(text.as_str())),
+            other => other.clone(),
+        }
+    }
+
     /// Whether this is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)

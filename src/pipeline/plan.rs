@@ -40,6 +40,8 @@ pub struct Environment {
     pub dead_letters: DeadLetterQueue,
     /// The time of day.
     pub clock: Clock,
+    /// What plugins of all pipelines of the process have in common.
+    pub process: Commons,
     /// Cancelled when the pipeline is to end.
     pub stop: Stop,
 }
@@ -56,6 +58,7 @@ impl Environment {
             host: Arc::from("test-host"),
             dead_letters: DeadLetterQueue::default(),
             clock: Clock::default(),
+            process: Commons::default(),
             stop: Stop::new(),
         }
     }
@@ -381,6 +384,7 @@ impl Compiler<'_> {
             path_settings: environment.path_settings.clone(),
             host: environment.host.clone(),
             clock: environment.clock.clone(),
+            process: environment.process.clone(),
             claims: self.claims.clone(),
             commons: self.commons.clone(),
             stop: environment.stop.clone(),

@@ -10,7 +10,7 @@ use crate::config::source::Sources;
 use crate::config::{self, Loaded, Origin, Variables, lint};
 use crate::dead_letter::StoragePolicy;
 use crate::event::Clock;
-use crate::plugins::{DeadLetterQueue, Stop};
+use crate::plugins::{Commons, DeadLetterQueue, Stop};
 use crate::settings::{ConfigSource, PipelineSettings};
 
 /// What all pipelines of a process share.
@@ -26,6 +26,8 @@ pub struct Shared {
     pub variables: Variables,
     /// The time of day.
     pub clock: Clock,
+    /// What plugins of all pipelines have in common.
+    pub commons: Commons,
 }
 
 /// A pipeline that was checked. It may start when its diagnostics hold no error.
@@ -76,6 +78,7 @@ pub fn assemble(settings: PipelineSettings, shared: &Shared, mut loaded: Loaded)
         host: shared.host.clone(),
         dead_letters: dead_letters.clone(),
         clock: shared.clock.clone(),
+        process: shared.commons.clone(),
         stop: stop.clone(),
     };
     let compiled = compile(&loaded.config, &loaded.sources, &environment, &mut loaded.diagnostics);

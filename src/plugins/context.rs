@@ -23,12 +23,13 @@ impl Claims {
     }
 }
 
-/// What plugins of one pipeline have in common beside the events, one thing of each type.
+/// What plugins of one pipeline, or of all pipelines of the process, have in common beside the events: one thing of each
+/// type.
 #[derive(Clone, Default)]
 pub struct Commons(Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
 impl Commons {
-    /// The pipeline's own `T`, made when it is first asked for.
+    /// The one `T`, made when it is first asked for.
     pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut things = self.0.lock();
         let thing = things.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
@@ -68,6 +69,8 @@ pub struct Context {
     pub claims: Claims,
     /// What plugins of this pipeline have in common.
     pub commons: Commons,
+    /// What plugins of all pipelines of the process have in common.
+    pub process: Commons,
     /// Cancelled when the pipeline is to end; for plugins that wait.
     pub stop: Stop,
     /// Takes what this plugin can never handle.
@@ -99,6 +102,7 @@ impl Context {
             clock: Clock::default(),
             claims: Claims::default(),
             commons: Commons::default(),
+            process: Commons::default(),
             stop: Stop::new(),
             metrics: Arc::default(),
         }

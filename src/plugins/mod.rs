@@ -4,6 +4,7 @@
 //! [`registry`]. Its `build` function reads the options and makes the plugin without touching the world, so that a
 //! configuration can be checked anywhere; `register` opens what has to be open before the first event.
 
+mod addresses;
 pub(crate) mod batch;
 pub mod codecs;
 pub mod common;
@@ -16,6 +17,7 @@ pub mod describe;
 mod elasticsearch;
 pub mod filters;
 pub mod inputs;
+#[cfg(feature = "kafka")]
 mod kafka;
 pub(crate) mod lasting_ids;
 mod network;
@@ -105,8 +107,23 @@ pub trait Filter: Send + Sync {
         self.flushes()
     }
 
+    /// The alternatives in its options, such as the patterns of a list, and whether each has matched so far. Test
+    /// coverage asks for them.
+    fn alternatives(&self) -> Vec<Alternative<'_>> {
+        Vec::new()
+    }
+
     /// Called once after the last event.
     fn close(&self) {}
+}
+
+/// One of several ways in which a filter may match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alternative<'f> {
+    /// As it is written in the configuration.
+    pub text: &'f str,
+    /// Whether an event has matched it.
+    pub matched: bool,
 }
 
 /// Takes events out. Called by all workers at once.

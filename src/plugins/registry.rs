@@ -7,13 +7,17 @@ use crate::config::{did_you_mean, nearest};
 
 /// Every input, sorted by name.
 pub const INPUTS: &[InputPlugin] = &[
+    inputs::beats::PLUGIN,
     inputs::dead_letter_queue::PLUGIN,
+    inputs::beats::ELASTIC_AGENT,
     inputs::file::PLUGIN,
     inputs::generator::PLUGIN,
     inputs::elasticsearch::PLUGIN,
     inputs::heartbeat::PLUGIN,
     inputs::http::PLUGIN,
+    #[cfg(feature = "kafka")]
     inputs::kafka::PLUGIN,
+    inputs::pipeline::PLUGIN,
     inputs::stdin::PLUGIN,
     inputs::syslog::PLUGIN,
     inputs::tcp::PLUGIN,
@@ -70,8 +74,10 @@ pub const OUTPUTS: &[OutputPlugin] = &[
     outputs::elasticsearch::PLUGIN,
     outputs::file::PLUGIN,
     outputs::http::PLUGIN,
+    #[cfg(feature = "kafka")]
     outputs::kafka::PLUGIN,
     outputs::null::PLUGIN,
+    outputs::pipeline::PLUGIN,
     outputs::elasticsearch::OPENSEARCH,
     outputs::stdout::PLUGIN,
     outputs::tcp::PLUGIN,

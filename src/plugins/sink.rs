@@ -63,6 +63,11 @@ impl InputSink {
         self.push_to(self.queues.any(), events, lease).await
     }
 
+    /// Whether the pipeline takes nothing any more.
+    pub fn is_closed(&self) -> bool {
+        self.queues.is_closed()
+    }
+
     /// How many queues there are. Events that go to the same one are dealt with by one worker, in order, when there are
     /// several.
     pub fn lanes(&self) -> usize {

@@ -57,6 +57,11 @@ impl Lanes {
         self.0.queues.iter().take(1).for_each(MemoryQueue::request_flush);
     }
 
+    /// Whether nothing is taken any more.
+    pub fn is_closed(&self) -> bool {
+        self.0.queues.iter().any(MemoryQueue::is_closed)
+    }
+
     /// Takes nothing more; what is in the queues is still handed out.
     pub fn close(&self) {
         self.0.queues.iter().for_each(MemoryQueue::close);

@@ -124,6 +124,11 @@ impl MemoryQueue {
         self.filled.notify_one();
     }
 
+    /// Whether nothing is taken any more.
+    pub fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+
     /// Takes nothing more; what is in the queue is still handed out.
     pub fn close(&self) {
         self.state.lock().closed = true;

@@ -196,8 +196,14 @@ fn all_matches_as_gsub_goes_through_them() {
 
 #[test]
 fn endless_backtracking_is_given_up() {
-    let regex = RubyRegex::new("(?:a(?!z)|aa(?!z))*[cd]").unwrap();
+    let regex = RubyRegex::new("(?:a(?=a|\\z)|aa(?=a|\\z))*[cd]").unwrap();
     let text = "a".repeat(5000);
     assert!(regex.try_is_match(&text).is_err());
     assert!(!regex.is_match(&text));
+}
+
+#[test]
+fn conditions_that_always_hold_make_no_backtracking() {
+    let regex = RubyRegex::new("(?:a(?!z)|aa(?!z))*[cd]").unwrap();
+    assert_eq!(regex.try_is_match(&"a".repeat(5000)), Ok(false));
 }

@@ -16,6 +16,7 @@ use crate::config::source::Sources;
 use crate::config::{Loaded, Variables, did_you_mean};
 use crate::event::Clock;
 use crate::pipeline::{Opened, Prepared, Shared, assemble, read};
+use crate::plugins::Commons;
 use crate::settings::kind::Raw;
 use crate::settings::values::{Origin, Values};
 
@@ -109,6 +110,7 @@ impl Builder {
             host: Arc::from("localhost"),
             variables: Variables::from_pairs(environment),
             clock: self.clock.clone(),
+            commons: Commons::default(),
         };
         let mut loaded = read(&settings, &shared);
         self.stand_ins(case, &settings, &shared, &mut loaded)?;

@@ -1,6 +1,7 @@
-//! Which plugins and branches of the configuration files no case reached.
+//! Which plugins, branches and patterns of the configuration files no case reached.
 //!
-//! A condition has two parts, true and false; the false one counts also where there is no `else`. A plugin has one.
+//! A condition has two parts, true and false; the false one counts also where there is no `else`. A plugin has one, and
+//! one more for each of the patterns that it tries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,13 +11,17 @@ use crate::pipeline::{Decided, Decisions, FilterSlot, Plan, Step, StepBranch};
 
 /// What has run so far, by the place in its file.
 #[derive(Clone, Debug, Default)]
-pub struct Coverage(BTreeMap<Place, Part>);
+pub struct Coverage(BTreeMap<Key, Part>);
+
+/// Where a part stands, and its number among the patterns of a plugin; 0 for what is no pattern.
+type Key = (Place, usize);
 
 /// A condition or plugin, and how often it ran.
 #[derive(Clone, Debug)]
 enum Part {
     Condition { text: String, decided: Decided },
     Plugin { name: String, events: u64 },
+    Pattern { name: String, text: String, matched: bool },
 }
 
 impl Coverage {
@@ -28,24 +33,26 @@ impl Coverage {
 
     /// Adds what another runner saw.
     pub fn join(&mut self, other: Self) {
-        for (place, part) in other.0 {
-            self.part(place, part);
+        for (key, part) in other.0 {
+            self.part(key, part);
         }
     }
 
-    fn part(&mut self, place: Place, part: Part) {
+    fn part(&mut self, key: Key, part: Part) {
+        let place = &key.0;
         // A text inside a case is no file that anybody runs.
         if place.file == "config string" || place.file.starts_with("mock of ") {
             return;
         }
-        match (self.0.get_mut(&place), part) {
+        match (self.0.get_mut(&key), part) {
             (Some(Part::Condition { decided, .. }), Part::Condition { decided: more, .. }) => {
                 decided.yes += more.yes;
                 decided.no += more.no;
             }
             (Some(Part::Plugin { events, .. }), Part::Plugin { events: more, .. }) => *events += more,
+            (Some(Part::Pattern { matched, .. }), Part::Pattern { matched: now, .. }) => *matched |= now,
             (_, part) => {
-                self.0.insert(place, part);
+                self.0.insert(key, part);
             }
         }
     }
@@ -56,7 +63,12 @@ impl Coverage {
                 Step::Plugin(at) => {
                     let Some(slot) = plan.filters.get(*at) else { continue };
                     let part = Part::Plugin { name: slot.info.name.clone(), events: seen(*at, slot) };
-                    self.part(slot.info.place.clone(), part);
+                    self.part((slot.info.place.clone(), 0), part);
+                    for (number, pattern) in slot.filter.alternatives().into_iter().enumerate() {
+                        let (name, text) = (slot.info.name.clone(), pattern.text.to_owned());
+                        let part = Part::Pattern { name, text, matched: pattern.matched };
+                        self.part((slot.info.place.clone(), number + 1), part);
+                    }
                 }
                 step => {
                     for branch in branches(step) {
@@ -82,7 +94,7 @@ impl Coverage {
         for (n, arm) in branch.arms.iter().enumerate() {
             let word = if n == 0 { "if" } else { "else if" };
             let text = format!("{word} {}", arm.condition.source());
-            self.part(arm.place.clone(), Part::Condition { text, decided: decisions.at(&arm.place) });
+            self.part((arm.place.clone(), 0), Part::Condition { text, decided: decisions.at(&arm.place) });
         }
     }
 
@@ -91,6 +103,7 @@ impl Coverage {
         let ran = |part: &Part| match part {
             Part::Condition { decided, .. } => usize::from(decided.yes > 0) + usize::from(decided.no > 0),
             Part::Plugin { events, .. } => usize::from(*events > 0),
+            Part::Pattern { matched, .. } => usize::from(*matched),
         };
         let parts = |part: &Part| if matches!(part, Part::Condition { .. }) { 2 } else { 1 };
         (self.0.values().map(ran).sum(), self.0.values().map(parts).sum())
@@ -104,13 +117,13 @@ impl Coverage {
         }
     }
 
-    /// One line for each condition and for each plugin that never ran, by file.
+    /// One line for each condition and for each plugin and pattern that was of no use, by file.
     pub fn report(&self) -> String {
         let mut out = String::new();
         let mut file = None;
-        for (place, part) in &self.0 {
+        for ((place, _), part) in &self.0 {
             let remark = part.remark();
-            if remark.is_none() && matches!(part, Part::Plugin { .. }) {
+            if remark.is_none() && !matches!(part, Part::Condition { .. }) {
                 continue;
             }
             if file != Some(&place.file) {
@@ -127,11 +140,15 @@ impl Coverage {
                     )
                 }
                 Part::Plugin { name, .. } => writeln!(out, "  {}:{} {name}: 0 events{remark}", place.file, place.line),
+                Part::Pattern { name, text, .. } => {
+                    writeln!(out, "  {}:{} {name} {text}{remark}", place.file, place.line)
+                }
             };
         }
         let (ran, all) = self.count();
         // Rounded down: 100 % says that nothing is missing.
-        let _infallible = writeln!(out, "coverage: {ran} of {all} branches and plugins, {} %", self.percent().floor());
+        let _infallible =
+            writeln!(out, "coverage: {ran} of {all} branches, plugins and patterns, {} %", self.percent().floor());
         out
     }
 
@@ -139,7 +156,7 @@ impl Coverage {
     pub fn lcov(&self) -> String {
         let mut out = String::new();
         let mut file: Option<&str> = None;
-        for (place, part) in &self.0 {
+        for ((place, number), part) in &self.0 {
             if file != Some(&place.file) {
                 out.push_str(if file.is_some() { "end_of_record\n" } else { "" });
                 let _infallible = writeln!(out, "TN:\nSF:{}", place.file);
@@ -156,6 +173,9 @@ impl Coverage {
                     )
                 }
                 Part::Plugin { events, .. } => writeln!(out, "DA:{line},{events}"),
+                Part::Pattern { matched, .. } => {
+                    writeln!(out, "BRDA:{line},{},{number},{}", place.column, u8::from(*matched))
+                }
             };
         }
         out.push_str(if file.is_some() { "end_of_record\n" } else { "" });
@@ -170,6 +190,7 @@ impl Part {
             Self::Condition { decided: Decided { yes: 0, .. }, .. } => Some("never true"),
             Self::Condition { decided: Decided { no: 0, .. }, .. } => Some("never false"),
             Self::Plugin { events: 0, .. } => Some("never ran"),
+            Self::Pattern { matched: false, .. } => Some("never matched"),
             _ => None,
         }
     }
@@ -194,12 +215,15 @@ mod tests {
     fn sample() -> Coverage {
         let condition = |yes, no| Part::Condition { text: "if [a]".into(), decided: Decided { yes, no } };
         let plugin = |events| Part::Plugin { name: "drop".into(), events };
+        let pattern = |text: &str, matched| Part::Pattern { name: "grok".into(), text: text.into(), matched };
         let mut coverage = Coverage::default();
         for (line, part) in
             [(1, condition(0, 2)), (2, plugin(0)), (3, condition(0, 0)), (4, condition(3, 1)), (5, plugin(4))]
         {
-            coverage.part(place(line), part);
+            coverage.part((place(line), 0), part);
         }
+        coverage.part((place(5), 1), pattern("%{IP:ip}", true));
+        coverage.part((place(5), 2), pattern("%{WORD:host}", false));
         coverage
     }
 
@@ -211,7 +235,8 @@ coverage of w.conf
   w.conf:2 drop: 0 events  <- never ran
   w.conf:3 if [a]: yes 0, no 0  <- never asked
   w.conf:4 if [a]: yes 3, no 1
-coverage: 4 of 8 branches and plugins, 50 %
+  w.conf:5 grok %{WORD:host}  <- never matched
+coverage: 5 of 10 branches, plugins and patterns, 50 %
 ";
         assert_eq!(sample().report(), report);
         assert_eq!(Coverage::default().percent(), 100.0);
@@ -222,13 +247,13 @@ coverage: 4 of 8 branches and plugins, 50 %
         let mut both = sample();
         both.join(sample());
         assert!(both.report().contains("w.conf:4 if [a]: yes 6, no 2"));
-        assert_eq!(both.count(), (4, 8));
+        assert_eq!(both.count(), (5, 10));
     }
 
     #[test]
     fn lcov_has_lines_and_branches() {
         let lcov = sample().lcov();
         assert!(lcov.starts_with("TN:\nSF:w.conf\nBRDA:1,6,0,0\nBRDA:1,6,1,2\nDA:1,2\nDA:2,0\n"), "{lcov}");
-        assert!(lcov.ends_with("DA:5,4\nend_of_record\n"));
+        assert!(lcov.ends_with("DA:5,4\nBRDA:5,6,1,1\nBRDA:5,6,2,0\nend_of_record\n"));
     }
 }

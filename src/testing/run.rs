@@ -48,7 +48,7 @@ impl Runner {
         Ok(Self { builder: Builder::new(defaults, clock.clone())?, start, clock, coverage: None })
     }
 
-    /// From now on takes down which branches and plugins run.
+    /// From now on takes down which branches, plugins and patterns run.
     pub fn cover(&mut self) {
         self.coverage.get_or_insert_default();
     }

@@ -12,6 +12,8 @@ mod kinds;
 mod missing;
 mod network;
 mod pipeline;
+#[path = "../support/ports.rs"]
+mod ports;
 mod program;
 mod prose;
 #[path = "../support/scenario/mod.rs"]

@@ -71,12 +71,13 @@ fn failed(findings: Vec<Finding>) -> Verdict {
 }
 
 fn run(entry: &Entry) -> Result<Vec<Finding>, Stopped> {
-    let (entry, port) = network::with_port(entry)?;
+    let (entry, port) = network::with_port(entry);
     let Folder { entry, folder } = Folder::new(&entry).map_err(Stopped::Failed)?;
     let begun = Timestamp::now();
     let (config, stdin) = given(&entry, folder.path())?;
     let settings = folder.path().join("settings");
     let data = folder.path().join("data");
+    write_settings(&entry, &settings).map_err(|e| Stopped::Failed(e.to_string()))?;
     let mut words = vec!["spillway".to_owned(), "-e".to_owned(), config];
     for (flag, value) in [
         ("--path.settings", settings.display().to_string()),
@@ -109,6 +110,16 @@ fn run(entry: &Entry) -> Result<Vec<Finding>, Stopped> {
     findings.extend(judge_delivered(&entry, folder.path(), begun).map_err(Stopped::Failed)?);
     findings.extend(judge_output(&entry, folder.path(), &said).map_err(Stopped::Failed)?);
     Ok(findings)
+}
+
+/// The settings file of a case that has one.
+fn write_settings(entry: &Entry, folder: &Path) -> std::io::Result<()> {
+    let Some(settings) = entry.keys.get("settings").and_then(Value::as_map) else { return Ok(()) };
+    let mut text = Vec::new();
+    // JSON is YAML.
+    json::write_map(settings, &mut text);
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("logstash.yml"), text)
 }
 
 /// The whole configuration, and what it reads.

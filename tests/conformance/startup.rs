@@ -9,6 +9,7 @@ use spillway::config::render::Renderer;
 use spillway::config::source::Sources;
 use spillway::event::{Clock, Map, Value};
 use spillway::pipeline::{Prepared, Shared, prepare};
+use spillway::plugins::Commons;
 use spillway::settings::kind::Raw;
 use spillway::settings::values::{Origin, Values};
 use spillway::settings::{self, LoadError, table};
@@ -70,6 +71,7 @@ fn start(entry: &Entry, config: &str, folder: &Path) -> Result<(), String> {
     })?;
     let pipeline = loaded.pipelines.into_iter().next().ok_or("no pipeline")?;
     let shared = Shared {
+        commons: Commons::default(),
         path_data: PathBuf::from(folder),
         path_settings: Some(PathBuf::from(folder)),
         host: Arc::from("localhost"),

@@ -37,7 +37,7 @@ fn disorder(values: &[String]) -> Vec<String> {
 fn members_come_and_go(reads: &str, writes: &str) -> usize {
     let Some(broker) = broker() else { return 0 };
     let (from, to, group) = (broker.topic("from", PARTITIONS), broker.topic("to", 1), broker.name("g"));
-    let reads = format!("session_timeout_ms => 6000 max_poll_records => 50 {reads}");
+    let reads = format!("max_poll_records => 50 {reads}");
     let member = |n: usize| {
         let own = |options: &str| options.replace("{n}", &broker.name(&n.to_string()));
         let config = input(&broker.address, &from, &group, &own(&reads)) + &output(&broker.address, &to, &own(writes));
@@ -72,20 +72,31 @@ fn members_come_and_go(reads: &str, writes: &str) -> usize {
 
 #[test]
 fn members_that_come_and_go_lose_nothing_and_keep_the_order() {
-    let repeated = members_come_and_go("partition_assignment_strategy => range", "acks => all");
+    let repeated =
+        members_come_and_go("session_timeout_ms => 6000 partition_assignment_strategy => range", "acks => all");
     println!("{repeated} repeated");
 }
 
 #[test]
 fn cooperative_members_do_so_too() {
-    let repeated = members_come_and_go("partition_assignment_strategy => cooperative_sticky", "acks => all");
+    let repeated = members_come_and_go(
+        "session_timeout_ms => 6000 partition_assignment_strategy => cooperative_sticky",
+        "acks => all",
+    );
+    println!("{repeated} repeated");
+}
+
+/// KIP-848: the brokers share the partitions out.
+#[test]
+fn members_of_a_group_that_the_brokers_lead_do_so_too() {
+    let repeated = members_come_and_go("group_protocol => consumer", "acks => all");
     println!("{repeated} repeated");
 }
 
 #[test]
 fn members_with_transactions_write_each_record_once() {
     let writes = "transactional_id => 'member-{n}' transaction_interval => '300ms'";
-    assert_eq!(members_come_and_go("commit => transaction", writes), 0);
+    assert_eq!(members_come_and_go("session_timeout_ms => 6000 commit => transaction", writes), 0);
 }
 
 /// With an output that takes nothing the input pauses, and another member can join and leave all the same.

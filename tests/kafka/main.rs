@@ -7,6 +7,9 @@ mod broker;
 mod crashes;
 mod designs;
 mod groups;
+mod own_broker;
+#[path = "../support/ports.rs"]
+mod ports;
 mod program;
 mod records;
 mod refusals;

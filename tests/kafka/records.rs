@@ -58,10 +58,10 @@ fn a_record_comes_out_as_it_went_in() {
 }
 
 /// The metadata of events, as JSON.
-fn decorated(decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
+fn decorated(group: &str, decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
     let Some(broker) = broker() else { return Vec::new() };
     let (from, to) = (broker.topic("from", 1), broker.topic("to", 1));
-    let config = input(&broker.address, &from, "decorated", decorate)
+    let config = input(&broker.address, &from, group, decorate)
         + "filter { mutate { copy => { '[@metadata][kafka]' => 'k' } remove_field => ['@timestamp', '@version', 'event'] } }"
         + &output(&broker.address, &to, "codec => json").replacen("codec => plain { format => '%{message}' }", "", 1);
     broker.send(&from, records.iter().cloned());
@@ -71,6 +71,7 @@ fn decorated(decorate: &str, records: &[Sent<'_>]) -> Vec<Json> {
     for event in &mut all {
         if let Some(kafka) = event.get_mut("k").and_then(Json::as_object_mut) {
             assert_eq!(kafka.remove("topic"), Some(json!(from)));
+            assert_eq!(kafka.remove("consumer_group"), Some(json!(group)));
         }
     }
     all
@@ -83,12 +84,14 @@ fn events_say_where_they_come_from() {
         Sent { key: Some(b"k"), headers, timestamp: Some(5), ..text("a") },
         Sent { key: Some(b"\xff\xfe"), timestamp: Some(6), ..Sent::default() },
         Sent { timestamp: Some(7), ..text("") },
+        Sent { timestamp: Some(8), value: Some(b"caf\xe8"), ..Sent::default() },
     ];
-    let all = decorated("decorate_events => extended", &records);
+    let all = decorated("extended", "decorate_events => extended", &records);
     if all.is_empty() {
         return;
     }
-    let place = |offset: i64| json!({ "consumer_group": "decorated", "partition": 0, "offset": offset, "timestamp": offset + 5, "timestamp_type": "create" });
+    let place =
+        |offset: i64| json!({ "partition": 0, "offset": offset, "timestamp": offset + 5, "timestamp_type": "create" });
     let with = |mut place: Json, more: Json| {
         place.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         place
@@ -97,10 +100,12 @@ fn events_say_where_they_come_from() {
     let tombstone = json!({ "key": "\u{fffd}\u{fffd}", "key_base64": "//4=", "tombstone": true });
     assert_eq!(without_headers(&all[1]), json!({ "message": "", "k": with(place(1), tombstone) }));
     assert_eq!(without_headers(&all[2]), json!({ "message": "", "k": with(place(2), json!({ "key": null })) }));
-    let basic = decorated("decorate_events => basic", &records[..1]);
+    let bytes = json!({ "key": null, "value_base64": "Y2Fm6A==" });
+    assert_eq!(without_headers(&all[3]), json!({ "message": "caf\\xE8", "k": with(place(3), bytes) }));
+    let basic = decorated("basic", "decorate_events => basic", &records[..1]);
     assert_eq!(basic[0], json!({ "message": "a", "k": with(place(0), json!({ "key": "k" })) }));
     assert_eq!(
-        decorated("tags => ['t'] type => 'y'", &records[..1]),
+        decorated("none", "tags => ['t'] type => 'y'", &records[..1]),
         [json!({ "message": "a", "type": "y", "tags": ["t"] })]
     );
 }
@@ -229,7 +234,7 @@ fn stats(port: u16) -> Option<Json> {
 fn the_node_stats_tell_how_far_an_input_is_behind() {
     let Some(broker) = broker() else { return };
     let from = broker.topic("from", 1);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::ports::free_port();
     let config = input(&broker.address, &from, &broker.name("g"), "") + "output { null { } }";
     broker.send(&from, (0..7).map(|_| text("x")));
     let api = format!("api.enabled: true\napi.http.port: {port}\n");

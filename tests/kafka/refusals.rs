@@ -1,8 +1,7 @@
 //! What brokers refuse, and brokers that are away.
 
-use std::process::Command;
-
 use crate::broker::{Broker, broker, text};
+use crate::own_broker::Own;
 use crate::program::{Program, dead_letters};
 use crate::records::{input, output};
 
@@ -67,51 +66,10 @@ fn topics_that_events_choose_may_be_forbidden_wrong_or_missing() {
     }
 }
 
-/// The broker of `tests/services/kafka.sh`, one of this test's own, that can go away.
-struct Own {
-    port: u16,
-    instance: String,
-}
-
-impl Own {
-    fn start(name: &str) -> Self {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        // The controller has the port above.
-        let own = Self { port: port & !1, instance: format!("{name}-{}", std::process::id()) };
-        own.does("start");
-        own
-    }
-
-    fn does(&self, what: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services/kafka.sh");
-        let mut command = Command::new(script);
-        for name in ["KAFKA_TLS_PORT", "KAFKA_SASL_PORT", "KAFKA_SETTINGS"] {
-            command.env_remove(name);
-        }
-        let status = command
-            .arg(what)
-            .env("KAFKA_PORT", self.port.to_string())
-            .env("KAFKA_INSTANCE", &self.instance)
-            .env("KAFKA_HEAP", "256m")
-            .status();
-        assert!(status.unwrap().success(), "kafka.sh {what}");
-    }
-
-    fn broker(&self) -> Broker {
-        Broker::at(&format!("127.0.0.1:{}", self.port))
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        self.does("wipe");
-    }
-}
-
 #[test]
 fn while_the_broker_is_away_events_wait_and_nothing_is_lost() {
     let Some(broker) = broker() else { return };
-    let own = Own::start("own");
+    let own = Own::start("away");
     let there = own.broker();
     let (from, to, group) = (broker.topic("from", 2), there.topic("to", 1), broker.name("g"));
     let config = input(&broker.address, &from, &group, "") + &output(&there.address, &to, "acks => all");
@@ -119,12 +77,12 @@ fn while_the_broker_is_away_events_wait_and_nothing_is_lost() {
     broker.send(&from, names[..500].iter().map(|n| text(n)));
     let mut program = Program::start(&config);
     program.until("the first records arrive", || there.read(&to).len() == 500);
-    own.does("stop");
+    own.does(&["stop"]);
     broker.send(&from, names[500..].iter().map(|n| text(n)));
     program.until_logged("Connection refused");
     let committed: i64 = broker.committed(&group, &from, 2).values().sum();
     assert!(committed <= 500, "{committed} of 500 were stored");
-    own.does("start");
+    own.does(&["start"]);
     program.until("the rest arrives", || there.read(&to).len() >= names.len());
     let mut got = there.values(&to);
     got.sort_by_key(|n| n.parse::<usize>().unwrap());
@@ -165,7 +123,7 @@ fn a_stop_while_the_brokers_of_the_input_are_away_does_not_hang() {
     if broker().is_none() {
         return;
     }
-    let own = Own::start("away");
+    let own = Own::start("gone");
     let there = own.broker();
     let (from, to) = (there.topic("from", 1), there.topic("to", 1));
     let reads = input(&there.address, &from, "g", "session_timeout_ms => 6000");
@@ -174,6 +132,6 @@ fn a_stop_while_the_brokers_of_the_input_are_away_does_not_hang() {
     there.send(&from, [text("x")]);
     let mut program = Program::start(&config);
     program.until("the record arrives", || there.read(&to).len() == 1);
-    own.does("stop");
+    own.does(&["stop"]);
     program.stop();
 }

@@ -46,7 +46,7 @@ What to print
   -v, --verbose             name passing cases too
   --json                    the result as one JSON object
   --junit FILE              the result as JUnit XML
-  --coverage[=FILE]         branches and plugins that no case reached; with
+  --coverage[=FILE]         branches, plugins and patterns that no case reached; with
                             FILE in the format of lcov
   --min-coverage PERCENT    fail when fewer of them ran
   --convert                 print the cases in Spillway's format, run nothing

@@ -19,6 +19,11 @@ impl MessageEvents {
         Self { charset, keep_original: !Ecs::read(options).is_disabled() }
     }
 
+    /// Of UTF-8, without a copy of the text.
+    pub(super) fn without_original() -> Self {
+        Self { charset: Charset::Utf8, keep_original: false }
+    }
+
     /// The character set of messages.
     pub(super) fn charset(self) -> Charset {
         self.charset

@@ -19,6 +19,12 @@ fn build(options: &mut Options<'_>) -> Codec {
     }
 }
 
+/// Decoders of UTF-8 that keep the text only once, whatever `ecs_compatibility` says.
+pub(crate) fn without_original() -> Decoders {
+    let messages = MessageEvents::without_original();
+    Decoders::new(move || PlainDecoder(messages)).of_messages(messages)
+}
+
 struct PlainDecoder(MessageEvents);
 
 impl Decoder for PlainDecoder {

@@ -25,6 +25,11 @@ impl HostField {
         Self { key, name, ecs, value }
     }
 
+    /// The same for the events of one chunk, which one worker deals with, see [`Value::apart`].
+    pub fn apart(&self) -> Self {
+        Self { value: self.value.apart(), ..self.clone() }
+    }
+
     /// Sets the field if the event does not have it.
     pub fn set_if_absent(&self, event: &mut Event) {
         let slot = event.fields_mut().get_or_insert_with(&Text::borrowed("host"), || self.value.clone());

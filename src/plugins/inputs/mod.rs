@@ -1,5 +1,6 @@
 //! Inputs, one file each, named as in a `.conf`.
 
+pub mod beats;
 pub mod dead_letter_queue;
 pub mod elasticsearch;
 pub mod file;
@@ -7,8 +8,10 @@ pub mod generator;
 pub mod heartbeat;
 mod host_field;
 pub mod http;
+#[cfg(feature = "kafka")]
 pub mod kafka;
 mod net;
+pub mod pipeline;
 pub mod stdin;
 pub mod syslog;
 pub mod tcp;

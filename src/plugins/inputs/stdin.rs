@@ -128,7 +128,7 @@ impl Chunks {
     }
 
     fn with_host(&self, events: EventStream) -> EventStream {
-        let host = self.host.clone();
+        let host = self.host.apart();
         events.each(move |event| host.set_if_absent(event))
     }
 }

@@ -15,8 +15,9 @@ pub struct Failure {
 pub enum Kind {
     /// It may go better later.
     Later,
-    /// There is no topic of that name.
-    NoTopic,
+    /// There is no topic of that name, or we may not write to it. An operator can mend both, but a name that an event
+    /// chose need not be meant to exist.
+    Closed,
     /// This record is refused for good.
     Refused,
     /// A record of the batch that it was sent in is refused for good, perhaps another one.
@@ -44,13 +45,11 @@ impl Failure {
 
 fn kind(code: Code) -> Kind {
     match code {
-        Code::UnknownTopic | Code::UnknownPartition | Code::UnknownTopicOrPartition => Kind::NoTopic,
-        Code::InvalidTopic
-        | Code::TopicAuthorizationFailed
-        | Code::ClusterAuthorizationFailed
-        | Code::PolicyViolation
-        | Code::InvalidRequiredAcks
-        | Code::InvalidArgument => Kind::Refused,
+        Code::UnknownTopic
+        | Code::UnknownPartition
+        | Code::UnknownTopicOrPartition
+        | Code::TopicAuthorizationFailed => Kind::Closed,
+        Code::InvalidTopic | Code::PolicyViolation | Code::InvalidRequiredAcks | Code::InvalidArgument => Kind::Refused,
         Code::MessageSizeTooLarge
         | Code::MessageBatchTooLarge
         | Code::InvalidMessage

@@ -109,6 +109,16 @@ impl Family {
         self.enabled
     }
 
+    /// Whether there is something to check certificates of the other side against.
+    pub fn has_authorities(&self) -> bool {
+        !self.authorities.is_empty() || self.truststore.path.is_some()
+    }
+
+    /// Whether the user wants no certificate of clients.
+    pub fn asks_no_client(&self) -> bool {
+        self.client_authentication.as_deref() == Some("none")
+    }
+
     /// How many files with authorities are given.
     pub fn authority_files(&self) -> usize {
         self.authorities.len()
@@ -173,7 +183,7 @@ impl Family {
             );
             return None;
         }
-        let has_authorities = !self.authorities.is_empty() || self.truststore.path.is_some();
+        let has_authorities = self.has_authorities();
         let client_authentication = match self.client_authentication.as_deref() {
             Some("none") => ClientAuthentication::None,
             Some("optional") => ClientAuthentication::Optional,

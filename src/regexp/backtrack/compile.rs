@@ -4,9 +4,10 @@
 //! with are known, so that a look at the next byte mostly leaves one way. And a run whose characters cannot stand
 //! where the run ends needs to give nothing back: the rest of the pattern could not start there.
 
+use super::automaton::Automaton;
 use super::class::CharClass;
 use super::node::{Node, Repeat};
-use super::program::{Address, Choice, Instruction, Register, Run, RunKind, Scan, Way};
+use super::program::{Address, Choice, Instruction, Part, Register, Run, RunKind, Scan, Way};
 use super::set::ByteSet;
 
 /// Instructions that a program may have; counted repeats are written out.
@@ -91,6 +92,10 @@ impl Compiler {
     }
 
     fn node(&mut self, node: &Node, rest: &Rest) -> Option<()> {
+        if let Some((automaton, _)) = automaton(std::slice::from_ref(node), &[*rest]) {
+            self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
+            return Some(());
+        }
         match node {
             Node::Empty => {}
             Node::Literal(bytes) => {
@@ -110,11 +115,17 @@ impl Compiler {
                 let slot = u32::try_from(*group).ok()?.checked_mul(2)?;
                 let is_restored = self.is_restored(*group);
                 let save = |slot| if is_restored { Instruction::SaveInLoop(slot) } else { Instruction::Save(slot) };
-                self.push(save(slot))?;
+                let begin = self.push(save(slot))?;
                 self.node(inside, rest)?;
-                self.push(save(slot + 1))?;
+                if is_restored || !self.capture_by_one(begin, slot) {
+                    self.push(save(slot + 1))?;
+                }
             }
             Node::Atomic(inside) => {
+                if let Some(automaton) = Automaton::of_longest(inside) {
+                    self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
+                    return Some(());
+                }
                 let register = self.register()?;
                 self.push(Instruction::Begin(register))?;
                 // The first way through it counts, whether the rest of the pattern can follow there or not.
@@ -133,6 +144,21 @@ impl Compiler {
             }
         }
         Some(())
+    }
+
+    /// Lets the one instruction of a group's inside note where the group is, if it is one that can; whether it does.
+    fn capture_by_one(&mut self, begin: Address, slot: u32) -> bool {
+        let begin = begin as usize;
+        if self.code.len() != begin + 2 {
+            return false;
+        }
+        match self.code.last_mut() {
+            Some(Instruction::Run(run)) if run.group.is_none() => run.group = Some(slot),
+            Some(Instruction::Part(part)) if part.group.is_none() => part.group = Some(slot),
+            _ => return false,
+        }
+        self.code.remove(begin);
+        true
     }
 
     fn is_restored(&self, group: usize) -> bool {
@@ -181,8 +207,12 @@ impl Compiler {
         behind.reverse();
         let mut at = 0;
         while let (Some(node), Some(rest)) = (nodes.get(at), behind.get(at)) {
-            let (sets, count) = sequence(nodes.get(at..).unwrap_or_default());
-            if count > 1 {
+            let left = nodes.get(at..).unwrap_or_default();
+            let (sets, count) = sequence(left);
+            if let Some((automaton, count)) = automaton(left, behind.get(at..).unwrap_or_default()) {
+                self.push(Instruction::Part(Box::new(Part { automaton, group: None })))?;
+                at += count;
+            } else if count > 1 {
                 self.push(Instruction::Sequence(sets.into()))?;
                 at += count;
             } else {
@@ -420,6 +450,17 @@ impl Compiler {
     }
 }
 
+/// The first nodes as an automaton, as many as can be one, and how many that are. `behind` has what follows each.
+fn automaton(nodes: &[Node], behind: &[Rest]) -> Option<(Automaton, usize)> {
+    let most = nodes.iter().take_while(|node| Automaton::can_have(node)).count();
+    (1..=most).rev().find_map(|count| {
+        let (nodes, rest) = (nodes.get(..count)?, behind.get(count - 1)?);
+        let forks: usize = nodes.iter().map(Node::forks).sum();
+        let part = (forks > 1).then(|| Automaton::with_one_end(nodes, &rest.follow))??;
+        Some((part, count))
+    })
+}
+
 /// The sets of the single bytes that the first nodes are, and how many nodes that are. Plain text is left alone.
 fn sequence(nodes: &[Node]) -> (Vec<ByteSet>, usize) {
     let mut sets = Vec::new();
@@ -478,5 +519,5 @@ fn run(repeat: &Repeat, rest: &Rest) -> Option<Run> {
         (true, false) => RunKind::Greedy,
     };
     let next_byte = rest.follow.single();
-    Some(Run { scan, least: repeat.least, most: repeat.most, kind, next: rest.follow, next_byte })
+    Some(Run { group: None, scan, least: repeat.least, most: repeat.most, kind, next: rest.follow, next_byte })
 }

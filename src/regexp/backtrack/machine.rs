@@ -5,7 +5,7 @@
 //! (or a count) is asked whether to go on.
 
 use super::groups::{Frame, Groups};
-use super::program::{Address, Choice, Instruction, Way};
+use super::program::{Address, Choice, Instruction, Part, Way};
 use super::runs::{BYTES_A_STEP, before};
 use crate::regexp::limit::{GaveUp, TimeLimit};
 
@@ -95,6 +95,7 @@ impl<'m> Machine<'m> {
                 instruction => {
                     let next = match instruction {
                         Instruction::Run(run) => self.run(run, pc, at),
+                        Instruction::Part(part) => self.part(part, pc, at),
                         Instruction::Choice(choice) => self.choose(choice, pc, u64::MAX, at),
                         Instruction::Split(ways) => self.split(ways, at),
                         _ => self.rare(instruction, pc, at),
@@ -177,6 +178,32 @@ impl<'m> Machine<'m> {
             _ => return None,
         };
         Some(Position::new(next, at))
+    }
+
+    #[inline(always)]
+    fn part(&mut self, part: &Part, pc: Address, start: usize) -> Option<Position> {
+        let end = part.automaton.end(self.text.as_bytes(), start)?;
+        if end - start >= BYTES_A_STEP {
+            self.burn(((end - start) / BYTES_A_STEP) as u32)?;
+        }
+        self.begin_group(part.group, start);
+        Some(self.end_group(part.group, pc, end))
+    }
+
+    #[inline(always)]
+    pub(super) fn begin_group(&mut self, group: Option<u32>, at: usize) {
+        if let Some(slot) = group {
+            self.groups.set_slot(slot as usize, at);
+        }
+    }
+
+    /// Goes on behind an instruction, which may be all that a group takes.
+    #[inline(always)]
+    pub(super) fn end_group(&mut self, group: Option<u32>, pc: Address, at: usize) -> Position {
+        if let Some(slot) = group {
+            self.groups.set_slot(slot as usize + 1, at);
+        }
+        Position::new(pc + 1, at)
     }
 
     #[inline(always)]

@@ -2,11 +2,14 @@
 //! takes.
 //!
 //! It tries one way after the other exactly as Ruby does: leftmost start, first alternative, greedy or lazy as
-//! written. [`parse`] makes a tree of a pattern, which [`simplify`] improves, [`compile`] instructions of the tree, [`search`] finds places where a
-//! match can start, and [`machine`] runs the instructions there. How long it may take is the caller's choice; how much
-//! memory is bounded.
+//! written. [`parse`] makes a tree of a pattern, [`certain`] and [`simplify`] improve it, [`compile`] makes instructions
+//! of the tree, [`search`] finds places where a match can start, and [`machine`] runs the instructions there. Parts that
+//! need no going back are one instruction each, an [`automaton`]. How long a match may take is the caller's choice; how
+//! much memory is bounded.
 
 mod assertion;
+mod automaton;
+mod certain;
 mod class;
 mod compile;
 mod groups;
@@ -39,7 +42,7 @@ pub(super) struct Program {
 impl Program {
     /// Compiles a translated pattern with so many groups; `None` when it uses what this matcher lacks.
     pub fn compile(pattern: &str, groups: usize) -> Option<Self> {
-        let node = simplify::simplify(parse::parse(pattern)?);
+        let node = simplify::simplify(certain::without_certain(parse::parse(pattern)?));
         let (code, registers) = compile::compile(&node)?;
         Some(Self { code, slots: 2 * (groups + 1), registers, search: Search::of(&node) })
     }

@@ -51,6 +51,26 @@ pub(super) enum Assertion {
 }
 
 impl Node {
+    /// Nodes behind each other; literals that follow each other are one.
+    pub fn concat(nodes: Vec<Self>) -> Self {
+        let mut joined = Vec::with_capacity(nodes.len());
+        nodes.into_iter().for_each(|node| node.join(&mut joined));
+        match joined.len() {
+            0 => Self::Empty,
+            1 => joined.pop().unwrap_or(Self::Empty),
+            _ => Self::Concat(joined),
+        }
+    }
+
+    fn join(self, joined: &mut Vec<Self>) {
+        match (joined.last_mut(), self) {
+            (Some(Self::Literal(bytes)), Self::Literal(more)) => bytes.extend(more),
+            (_, Self::Empty) => {}
+            (_, Self::Concat(inside)) => inside.into_iter().for_each(|node| node.join(joined)),
+            (_, node) => joined.push(node),
+        }
+    }
+
     /// What can come first when it is followed by what can start with `follow`. Never too little.
     pub fn first(&self, follow: &ByteSet) -> ByteSet {
         match self {
@@ -66,6 +86,23 @@ impl Node {
                 if repeat.least == 0 { first.union(follow) } else { first }
             }
             Self::Group(_, inside) | Self::Atomic(inside) => inside.first(follow),
+            Self::BackReference(_) => ByteSet::ALL,
+        }
+    }
+
+    /// What can stand last when it stands behind what can end with `before`. Never too little.
+    pub fn last(&self, before: &ByteSet) -> ByteSet {
+        match self {
+            Self::Empty | Self::Look { .. } | Self::Assertion(_) | Self::Keep => *before,
+            Self::Literal(bytes) => bytes.last().map_or(*before, |byte| ByteSet::of(*byte)),
+            Self::Class(class) => class.by_bytes().filter(|_| class.is_ascii()).unwrap_or(ByteSet::ALL),
+            Self::Concat(nodes) => nodes.iter().fold(*before, |before, node| node.last(&before)),
+            Self::Alternation(nodes) => nodes.iter().fold(ByteSet::EMPTY, |last, node| last.union(&node.last(before))),
+            Self::Repeat(repeat) => {
+                let last = repeat.inside.last(before);
+                if repeat.least == 0 { last.union(before) } else { last }
+            }
+            Self::Group(_, inside) | Self::Atomic(inside) => inside.last(before),
             Self::BackReference(_) => ByteSet::ALL,
         }
     }
@@ -95,6 +132,17 @@ impl Node {
             }
             Self::Atomic(inside) | Self::Look { inside, .. } => inside.groups(found),
             Self::BackReference(_) => false,
+        }
+    }
+
+    /// In how many places of it there is more than one way to go on.
+    pub fn forks(&self) -> usize {
+        match self {
+            Self::Concat(nodes) => nodes.iter().map(Self::forks).sum(),
+            Self::Alternation(nodes) => 2 + nodes.iter().map(Self::forks).sum::<usize>(),
+            Self::Repeat(repeat) => usize::from(repeat.most != Some(repeat.least)) + repeat.inside.forks(),
+            Self::Group(_, inside) | Self::Atomic(inside) | Self::Look { inside, .. } => inside.forks(),
+            _ => 0,
         }
     }
 

@@ -44,13 +44,9 @@ impl<'p> Parser<'p> {
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
             let atom = self.atom()?;
             let node = self.quantified(atom)?;
-            push(&mut nodes, node);
+            nodes.push(node);
         }
-        Some(match nodes.len() {
-            0 => Node::Empty,
-            1 => nodes.pop()?,
-            _ => Node::Concat(nodes),
-        })
+        Some(Node::concat(nodes))
     }
 
     fn quantified(&mut self, atom: Node) -> Option<Node> {
@@ -172,15 +168,5 @@ impl<'p> Parser<'p> {
             c if c.is_ascii_alphanumeric() => None,
             c => self.literal(c),
         }
-    }
-}
-
-/// Adds a node; literals that follow each other are one.
-fn push(nodes: &mut Vec<Node>, node: Node) {
-    match (nodes.last_mut(), node) {
-        (Some(Node::Literal(bytes)), Node::Literal(more)) => bytes.extend(more),
-        (_, Node::Empty) => {}
-        (_, Node::Concat(inside)) => inside.into_iter().for_each(|node| push(nodes, node)),
-        (_, node) => nodes.push(node),
     }
 }

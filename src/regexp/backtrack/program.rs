@@ -1,5 +1,6 @@
 //! The instructions that a tree becomes.
 
+use super::automaton::Automaton;
 use super::class::CharClass;
 use super::node::Assertion;
 use super::set::ByteSet;
@@ -24,6 +25,8 @@ pub(super) enum Instruction {
     Class(Box<CharClass>),
     /// Many characters of a class.
     Run(Box<Run>),
+    /// A part that ends in one place.
+    Part(Box<Part>),
     Jump(Address),
     /// Two ways, the better one first.
     Split(Box<[Way; 2]>),
@@ -100,9 +103,19 @@ impl Choice {
     }
 }
 
+/// A part that ends in one place.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub automaton: Automaton,
+    /// The slot of the group that takes it, for its start; the next one is for its end.
+    pub group: Option<u32>,
+}
+
 /// Many characters of a class.
 #[derive(Debug)]
 pub(super) struct Run {
+    /// As in [`Part`].
+    pub group: Option<u32>,
     pub scan: Scan,
     pub least: u32,
     pub most: Option<u32>,

@@ -11,6 +11,7 @@ pub(super) const BYTES_A_STEP: usize = 64;
 impl Machine<'_> {
     #[inline(always)]
     pub(super) fn run(&mut self, run: &Run, pc: Address, start: usize) -> Option<Position> {
+        self.begin_group(run.group, start);
         if run.kind == RunKind::Lazy {
             let least = self.least_end(run, start)?;
             return self.longer(run, pc, start, false, least);
@@ -23,7 +24,7 @@ impl Machine<'_> {
             return None;
         }
         if run.kind == RunKind::Possessive {
-            return Some(Position::new(pc + 1, end));
+            return Some(self.end_group(run.group, pc, end));
         }
         // Characters are counted only where each is one byte; else the least is one or none.
         let least = if run.least == 0 { start } else { self.least_end(run, start).unwrap_or(start) };
@@ -64,7 +65,7 @@ impl Machine<'_> {
         if at > least {
             self.push(Frame::Shorter { instruction: pc, least: least as u32, at: at as u32 })?;
         }
-        Some(Position::new(pc + 1, at))
+        Some(self.end_group(run.group, pc, at))
     }
 
     /// Ends a lazy run at the first place from `from` on where the rest can start; behind the next character at the
@@ -81,7 +82,7 @@ impl Machine<'_> {
         let at = self.next_stop(run, start, one_more, from)?;
         self.burn(1 + ((at - from) / BYTES_A_STEP) as u32)?;
         self.push(Frame::Longer { instruction: pc, start: start as u32, at: at as u32 })?;
-        Some(Position::new(pc + 1, at))
+        Some(self.end_group(run.group, pc, at))
     }
 
     fn next_stop(&self, run: &Run, start: usize, one_more: bool, from: usize) -> Option<usize> {

@@ -44,14 +44,6 @@ fn elements(node: Node) -> Vec<Node> {
     }
 }
 
-fn concat(mut nodes: Vec<Node>) -> Node {
-    match nodes.len() {
-        0 => Node::Empty,
-        1 => nodes.pop().unwrap_or(Node::Empty),
-        _ => Node::Concat(nodes),
-    }
-}
-
 /// Joins neighbours that begin alike.
 fn alternation(alternatives: Vec<Vec<Node>>) -> Node {
     let mut joined: Vec<Node> = Vec::with_capacity(alternatives.len());
@@ -72,7 +64,7 @@ fn alternation(alternatives: Vec<Vec<Node>>) -> Node {
         };
         match length {
             Some(length) => joined.push(join(alike, length)),
-            None => joined.push(concat(first)),
+            None => joined.push(Node::concat(first)),
         }
     }
     if joined.len() == 1 { joined.pop().unwrap_or(Node::Empty) } else { Node::Alternation(joined) }
@@ -88,7 +80,7 @@ fn join(alike: Vec<Vec<Node>>, length: usize) -> Node {
         tails.push(tail);
     }
     head.push(alternation(tails));
-    Node::Concat(head)
+    Node::concat(head)
 }
 
 /// Elements with a counted repeat in the first place written out by one.

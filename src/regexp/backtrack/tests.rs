@@ -135,6 +135,7 @@ fn groups_go_back_with_the_matcher() {
     assert_eq!(texts("(?=(a+))a(b)?", "aac"), [some("aa"), None]);
     assert_eq!(texts("(?!(a)b)(.)", "ac"), [None, some("a")]);
     assert_eq!(texts("(a)?(?>(b)?)(?:\\2c|d)", "bd"), [None, some("b")]);
+    assert_eq!(texts("((a?+))", "a"), [some("a"), some("a")]);
     assert_eq!(texts("(?<q>['\"])(?<in>.*?)\\k<q>", "x\"a'b\"c'"), [some("\""), some("a'b")]);
 }
 
@@ -151,6 +152,34 @@ fn alternatives_that_begin_alike_keep_their_order() {
         "(?:^a|^b|^)x?",
     ] {
         assert_matches_as_fancy_regex(pattern, texts);
+    }
+}
+
+#[test]
+fn parts_that_end_in_one_place() {
+    let octet = "(?:[0-1]?[0-9]{1,2}|2[0-4][0-9]|25[0-5])";
+    let texts = &[
+        "1.2.3.4",
+        "255.255.255.255:80",
+        "1.2.3.256",
+        "x01/Feb/2026:10:11:60 +0200]",
+        "1/May/2026:1:11:9,5 -1",
+        "12/Mai/26:1:11:9.5 7",
+        "+1.5e",
+        "-.5.",
+        "1..2",
+        "aab-aabb",
+        "",
+    ];
+    for pattern in [
+        format!("(?<![0-9])({octet}(?:\\.{octet}){{3}})(?![0-9])(:?)"),
+        "(\\d\\d?/\\b(?:Feb(?:ruary)?|[Mm]a(?:y|i)?|M(?:a|ä)rz?)\\b/(?>\\d\\d){1,2}:(?!<1)\\d\\d?:[0-5]\\d:(?:[0-5]?\\d|60)(?:[:.,]\\d+)?) ([+-]?\\d+)".to_owned(),
+        "((?<![0-9.+-])(?>[+-]?(?:\\d+(?:\\.\\d+)?|\\.\\d+)))(.*)".to_owned(),
+        "((?>a|ab|aab)+)(.*)".to_owned(),
+        "((?:a|ab|aab)+)(b*)-((?:a|ab|aab)+?)(b*)$".to_owned(),
+        "(?:x|)((?:\\d|/)*\\B\\d\\b)".to_owned(),
+    ] {
+        assert_matches_as_fancy_regex(&pattern, texts);
     }
 }
 

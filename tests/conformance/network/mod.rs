@@ -3,12 +3,12 @@
 mod receivers;
 mod senders;
 
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 
 use spillway::event::{Event, Map, Text, Value};
 use spillway::testing::{Entry, Finding};
 
+use crate::ports::free_port;
 use crate::program;
 use crate::scenario::Stopped;
 use crate::scenario::program::{Background, Said, command, run_command, until};
@@ -19,7 +19,9 @@ pub const KEYS: &[&str] = &[
     "send",
     "http",
     "expect_present",
+    "metadata",
     "metadata_subset",
+    "settings",
     "receive_udp",
     "receive_tcp",
     "listen_after_s",
@@ -34,25 +36,15 @@ const METADATA: &str = "metadata.jsonl";
 
 /// Whether the case talks over the network.
 pub fn is_for(entry: &Entry) -> bool {
-    KEYS.iter().any(|key| entry.keys.contains_key(key))
+    KEYS.iter().filter(|key| **key != "metadata" && **key != "settings").any(|key| entry.keys.contains_key(key))
 }
 
 /// The case with a free port in the place of `${PORT}`.
-pub fn with_port(entry: &Entry) -> Result<(Entry, u16), Stopped> {
-    let port = free_port().map_err(|e| Stopped::Failed(e.to_string()))?;
+pub fn with_port(entry: &Entry) -> (Entry, u16) {
+    let port = free_port();
     let keys = entry.keys.iter().map(|(key, value)| (key.clone(), filled_in(value, port)));
     let keys = Map::from_iter(keys.collect::<Vec<_>>());
-    Ok((Entry { keys, ..entry.clone() }, port))
-}
-
-/// A port that is free for TCP and UDP.
-fn free_port() -> std::io::Result<u16> {
-    loop {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
+    (Entry { keys, ..entry.clone() }, port)
 }
 
 fn filled_in(value: &Value, port: u16) -> Value {
@@ -108,7 +100,7 @@ fn expected_count(entry: &Entry) -> usize {
 
 /// A second output beside the one for events, for cases that look at metadata.
 pub fn metadata_output(entry: &Entry, folder: &Path) -> String {
-    if !entry.keys.contains_key("metadata_subset") {
+    if expected_metadata(entry).is_none() {
         return String::new();
     }
     let path = folder.join(METADATA);
@@ -116,6 +108,11 @@ pub fn metadata_output(entry: &Entry, folder: &Path) -> String {
         "output {{ file {{ path => \"{}\" codec => line {{ format => \"%{{[@metadata]}}\" }} flush_interval => 0 }} }}",
         path.display()
     )
+}
+
+/// The metadata that each event must have at least.
+fn expected_metadata(entry: &Entry) -> Option<&[Value]> {
+    ["metadata", "metadata_subset"].iter().find_map(|key| entry.keys.get(key)).and_then(Value::as_array)
 }
 
 /// What else the case says of its events.
@@ -127,7 +124,7 @@ pub fn judge(entry: &Entry, events: &[Event], folder: &Path) -> Result<Vec<Findi
             findings.push(Finding::Message(format!("event {at} has no `{name}`")));
         }
     }
-    if let Some(expected) = entry.keys.get("metadata_subset").and_then(Value::as_array) {
+    if let Some(expected) = expected_metadata(entry) {
         let text = std::fs::read_to_string(folder.join(METADATA)).unwrap_or_default();
         let got = program::documents(&text)?;
         if got.len() != expected.len() {

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use spillway::event::{Map, Value};
 use spillway::testing::{Entry, Finding};
@@ -48,10 +48,53 @@ fn send_step(step: &Map, port: u16, connection: &mut Option<TcpStream>) -> Resul
                 *connection = Some(stream);
             }
             ("close", Value::Bool(true)) => *connection = None,
+            ("tcp_hex", Value::String(hex)) => {
+                let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
+                stream.write_all(&from_hex(hex)?).map_err(failed)?;
+                *connection = Some(stream);
+            }
+            ("within_s", _) => {}
+            (expected, what) if expected.starts_with("expect_") => {
+                let stream = connection.as_mut().ok_or_else(|| Stopped::Failed("nothing was sent".into()))?;
+                expect_bytes(stream, expected, what, step)?;
+            }
             (other, _) => return Err(Stopped::Unknown(format!("`send` with `{other}` is not known to this runner"))),
         }
     }
     Ok(())
+}
+
+/// Reads an answer until it is what is expected; `expect_close`: the connection ends without one.
+fn expect_bytes(stream: &mut TcpStream, expected: &str, what: &Value, step: &Map) -> Result<(), Stopped> {
+    let patience = step.get("within_s").and_then(Value::as_integer).map_or(PATIENCE, |s| Duration::from_secs(s as u64));
+    let end = Instant::now() + patience;
+    let (wanted, mut got) = (from_hex(what.as_str().unwrap_or_default())?, Vec::new());
+    let fits = |got: &[u8]| match expected {
+        "expect_hex" => got == wanted,
+        "expect_hex_prefix" => got.len() >= wanted.len() && got.starts_with(&wanted),
+        "expect_hex_suffix" => got.ends_with(&wanted),
+        _ => false,
+    };
+    while !fits(&got) {
+        let left = end.saturating_duration_since(Instant::now());
+        let mut piece = [0; 64];
+        // An answer that takes too long is read with a limit of one tick, which finds nothing.
+        stream
+            .set_read_timeout(Some(left.max(Duration::from_millis(1))))
+            .map_err(|e| Stopped::Failed(e.to_string()))?;
+        match stream.read(&mut piece) {
+            Ok(count @ 1..) => got.extend_from_slice(&piece[..count]),
+            Ok(0) | Err(_) if expected == "expect_close" && got.is_empty() && !left.is_zero() => return Ok(()),
+            _ => return Err(Stopped::Failed(format!("{expected} {what:?}: the answer was {got:02x?}"))),
+        }
+    }
+    Ok(())
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>, Stopped> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    bytes.ok_or_else(|| Stopped::Failed(format!("`{text}` is no hex")))
 }
 
 /// Sends a request; what is wrong with its answer.

@@ -1,6 +1,5 @@
 //! The directory, ports and processes of one scenario.
 
-use std::net::TcpListener;
 use std::path::Path;
 
 use spillway::dead_letter::cbor::Encoder;
@@ -11,6 +10,7 @@ use spillway::testing::{timestamp, typed_event};
 
 use super::program::{self, Background, Said, until};
 use super::{Outcome, Stopped, http};
+use crate::ports::free_port;
 
 /// Where a scenario takes place.
 pub struct World {
@@ -28,8 +28,7 @@ impl World {
     /// With the files and dead letters that the scenario starts from.
     pub fn new(keys: &Map) -> Outcome<Self> {
         let directory = tempfile::tempdir().map_err(broken)?;
-        let world =
-            Self { directory, api_port: free_port()?, es_port: free_port()?, background: None, said: Vec::new() };
+        let world = Self { directory, api_port: free_port(), es_port: free_port(), background: None, said: Vec::new() };
         std::fs::create_dir_all(world.directory()).map_err(broken)?;
         for (name, text) in keys.get("files").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
             let path = world.directory().join(name.as_str());
@@ -140,11 +139,6 @@ impl Drop for World {
 
 fn broken(error: std::io::Error) -> Stopped {
     Stopped::Failed(error.to_string())
-}
-
-fn free_port() -> Outcome<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(broken)?;
-    Ok(listener.local_addr().map_err(broken)?.port())
 }
 
 /// An entry as the dead letter queue stores it; repeated ones are numbered in the field `n`.

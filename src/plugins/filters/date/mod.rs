@@ -2,6 +2,7 @@
 
 mod epoch;
 mod format;
+mod last;
 mod options;
 mod reader;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod zone;
 
 use std::sync::Arc;
 
+pub(crate) use last::LastRead;
 pub(crate) use reader::DateReader;
 
 use format::{Format, Moment};
@@ -38,8 +40,8 @@ struct Date {
 impl Filter for Date {
     fn filter(&self, batch: &mut FilterBatch<'_>) {
         let (mut matches, mut failures) = (0, 0);
-        let mut today = Today::default();
-        batch.each(|event| match self.read(event, &mut today) {
+        let (mut today, mut last) = (Today::default(), LastRead::default());
+        batch.each(|event| match self.read(event, &mut today, &mut last) {
             Some(true) => {
                 matches += 1;
                 Outcome::Matched
@@ -58,11 +60,15 @@ impl Filter for Date {
 
 impl Date {
     /// Whether the source could be read. `None` when there is none.
-    fn read(&self, event: &mut Event, today: &mut Today) -> Option<bool> {
+    fn read(&self, event: &mut Event, today: &mut Today, last: &mut LastRead) -> Option<bool> {
         let value = event.get(&self.source).filter(|value| !value.is_null())?;
         let zone = self.zone.of(event);
-        let moment = Moment { zone: zone.as_deref(), today };
-        let Some(at) = format::first(&self.formats, value, moment) else { return Some(false) };
+        let mut read = || format::first(&self.formats, value, Moment { zone: zone.as_deref(), today });
+        let at = match value {
+            Value::String(text) if self.zone.is_fixed() => last.or_read(text, read),
+            _ => read(),
+        };
+        let Some(at) = at else { return Some(false) };
         if self.target.top_level_name().is_some_and(|name| name == TIMESTAMP) {
             event.set_timestamp(at);
             return Some(true);

@@ -31,6 +31,6 @@ impl DateReader {
 
     /// Whether a text names the same instant for every event.
     pub fn is_fixed(&self) -> bool {
-        matches!(self.zone, ZoneChoice::Fixed(_))
+        self.zone.is_fixed()
     }
 }

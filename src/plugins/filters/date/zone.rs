@@ -41,6 +41,11 @@ impl ZoneChoice {
         Self::Fixed(Box::new(zone))
     }
 
+    /// Whether it is the same for all events.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+
     /// The zone for this event; none when what names it is unknown.
     #[inline]
     pub fn of(&self, event: &Event) -> Option<ZoneOf<'_>> {

@@ -110,13 +110,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
         "dlq" => OnDuplicate::Bury,
         _ => OnDuplicate::Drop,
     };
-    let on_missing_key = options.word("on_missing_key", &["pass", "drop", "dlq"]);
-    let on_missing_key = on_missing_key.doc("What becomes of an event without a key; it passes with a tag.");
-    let on_missing_key = match on_missing_key.default("pass".to_owned()).as_str() {
-        "drop" => OnMissingKey::Drop,
-        "dlq" => OnMissingKey::Bury,
-        _ => OnMissingKey::Pass,
-    };
+    let on_missing_key = read_on_missing_key(options);
     let burial = Burial::read(options);
     if on_duplicate == OnDuplicate::Bury {
         burial.must_be_possible(options, "on_duplicate");
@@ -163,6 +157,20 @@ fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
         },
         open: OnceLock::new(),
     })
+}
+
+/// An event without a key is the one that this filter can do nothing with, so that is what `on_failure` is about.
+fn read_on_missing_key(options: &mut Options<'_>) -> OnMissingKey {
+    let on_failure = options.word("on_failure", &["tag", "dlq", "drop"]);
+    let on_failure = on_failure.doc("What becomes of an event without a key unless `on_missing_key` says so.");
+    let on_failure = on_failure.default("tag".to_owned());
+    let on_missing_key = options.word("on_missing_key", &["pass", "drop", "dlq"]);
+    let on_missing_key = on_missing_key.doc("What becomes of an event without a key; `pass` gives it a tag.");
+    match on_missing_key.optional().unwrap_or(on_failure).as_str() {
+        "drop" => OnMissingKey::Drop,
+        "dlq" => OnMissingKey::Bury,
+        _ => OnMissingKey::Pass,
+    }
 }
 
 /// Where the keys live. A name is asked for, since an id that is made from the configuration changes with it.

@@ -230,7 +230,9 @@ fn fields_of_a_key_are_kept_apart() {
     assert_eq!(run(key, &events), events[..2]);
     assert_eq!(run(&format!("{key} key_as_text => false"), &events), events);
     assert_eq!(run(key, &[r#"{"a":1}"#]), [r#"{"a":1,"tags":["_dedupe_no_key"]}"#]);
-    assert_eq!(run(&format!("{key} on_missing_key => drop"), &[r#"{"a":1}"#]), [""; 0]);
+    for drops in ["on_missing_key => drop", "on_failure => drop", "on_failure => tag on_missing_key => drop"] {
+        assert_eq!(run(&format!("{key} {drops}"), &[r#"{"a":1}"#]), [""; 0], "{drops}");
+    }
 }
 
 #[test]
@@ -251,6 +253,7 @@ fn mistakes_of_a_configuration() {
         (r#"key => "%{a}" store => memory max_keys => -1"#, "`max_keys`"),
         (r#"key => "%{a}" store => memory key_as_text => false"#, "list of fields"),
         (r#"key => "%{a}" store => memory on_duplicate => dlq"#, "dead_letter_queue.enable"),
+        (r#"key => "%{a}" store => memory on_failure => dlq"#, "dead_letter_queue.enable"),
         (r#"key => ["a[", "b"] store => memory"#, "a["),
         (r#"store => memory"#, "`key`"),
     ] {

@@ -27,7 +27,7 @@ enum Kind {
 
 /// How a filter stores captures.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Storage {
+pub(in crate::plugins) struct Storage {
     /// The field that all captures go below.
     pub target: Option<String>,
     /// Fields that are replaced.
@@ -40,7 +40,7 @@ pub(super) struct Storage {
 
 /// A capture that the event does not take.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
+pub(in crate::plugins) enum StoreError {
     #[error(transparent)]
     Reference(#[from] ReferenceError),
     #[error(transparent)]

@@ -5,7 +5,7 @@
 //! memory of the text it was found in.
 
 pub mod build;
-mod capture;
+pub(in crate::plugins) mod capture;
 pub mod expand;
 mod layout;
 pub mod library;
@@ -22,7 +22,7 @@ use self::capture::StoreError;
 use self::pattern::Pattern;
 use crate::event::{Event, FieldRef, Text, Value, text_form};
 use crate::metrics::Counter;
-use crate::plugins::{Filter, FilterBatch, FilterPlugin, Outcome};
+use crate::plugins::{Alternative, Filter, FilterBatch, FilterPlugin, Outcome};
 use crate::regexp::{GaveUp, Groups, TimeLimit};
 
 /// The plugin.
@@ -100,6 +100,10 @@ impl Filter for Grok {
         self.counters.matches.add(tally.matches);
         self.counters.failures.add(tally.failures);
         self.counters.timeouts.add(tally.timeouts);
+    }
+
+    fn alternatives(&self) -> Vec<Alternative<'_>> {
+        self.fields.iter().flat_map(|field| &field.patterns).map(Pattern::as_alternative).collect()
     }
 }
 

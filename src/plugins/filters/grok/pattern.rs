@@ -1,6 +1,7 @@
 //! A grok pattern that is ready to match: its regexp, and what its groups mean.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::capture::{self, Capture, Storage, StoreError};
 use super::expand::{ExpandError, expand};
@@ -8,11 +9,16 @@ use super::layout::Layout;
 use super::library::Library;
 use crate::config::{did_you_mean, nearest};
 use crate::event::{Event, Text};
+use crate::plugins::Alternative;
 use crate::regexp::{GaveUp, Groups, RegexpError, RubyRegex, TimeLimit};
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(in crate::plugins) struct Pattern {
+    /// As it was written, with its references.
+    text: String,
+    /// Whether a text has matched.
+    matched: AtomicBool,
     regexp: RubyRegex,
     captures: Vec<Capture>,
     layout: Option<Layout>,
@@ -65,12 +71,22 @@ impl Pattern {
         let regexp = compile(pattern, library, name_all)?;
         let captures = capture::captures(regexp.group_names(), storage);
         let layout = Layout::of(&captures);
-        Ok(Self { regexp, captures, layout })
+        Ok(Self { text: pattern.to_owned(), matched: AtomicBool::new(false), regexp, captures, layout })
     }
 
     /// Whether the text matches; the groups are then set.
     pub fn matches(&self, text: &str, groups: &mut Groups, limit: &mut TimeLimit) -> Result<bool, GaveUp> {
-        self.regexp.captures_within(text, groups, limit)
+        let matches = self.regexp.captures_within(text, groups, limit)?;
+        // Written once: a flag that all workers write would go from core to core with every event.
+        if matches && !self.matched.load(Ordering::Relaxed) {
+            self.matched.store(true, Ordering::Relaxed);
+        }
+        Ok(matches)
+    }
+
+    /// What test coverage says of it.
+    pub fn as_alternative(&self) -> Alternative<'_> {
+        Alternative { text: &self.text, matched: self.matched.load(Ordering::Relaxed) }
     }
 
     /// Stores the groups of a match. At the first one that the event does not take, the rest is left.

@@ -95,6 +95,9 @@ pub(super) const PARSED: &str = "parsed";
 impl Validate {
     fn validate(&self, event: &mut Event) -> Result<(), Failure> {
         let raw = self.parsing.as_ref().and_then(|parsing| parsing.raw(event));
+        if let Some(bytes) = self.parsing.as_ref().and_then(|parsing| parsing.bytes(event, raw.as_ref())) {
+            return Err(self.no_text(event, bytes));
+        }
         let (document, fault) = match &self.parsing {
             None => (Document::of_event(event), None),
             Some(parsing) => parsing.read(event, raw.as_ref()),
@@ -128,6 +131,16 @@ impl Validate {
         let failure = Failure::new(problems.first(), document);
         self.report.write_failure(event, raw, "VALIDATION_FAILED", problems, Some(parsed));
         Err(failure)
+    }
+
+    /// The bytes take the place of the text, which only stands for them.
+    fn no_text(&self, event: &mut Event, bytes: Text) -> Failure {
+        self.counters.parse_errors.add(1);
+        let problem = self.report.no_text();
+        let failure = Failure::new(Some(&problem), Document::none());
+        self.report.write_failure(event, Some(bytes), "INVALID_JSON", vec![problem], None);
+        self.report.write_encoding(event);
+        failure
     }
 
     fn failed(&self, event: &mut Event, failure: &Failure) {

@@ -72,8 +72,9 @@ fn read_parsing(options: &mut Options<'_>) -> (Option<Parsing>, Option<FieldRef>
     if parse == "none" {
         return (None, None);
     }
-    let tombstone = FieldRef::path_of(&[METADATA, "kafka", "tombstone"]);
-    (Some(Parsing { source, target: target.clone(), broken_ends, non_object_ends, tombstone }), target)
+    let of_record = |name| FieldRef::path_of(&[METADATA, "kafka", name]);
+    let (tombstone, bytes) = (of_record("tombstone"), of_record("value_base64"));
+    (Some(Parsing { source, target: target.clone(), broken_ends, non_object_ends, tombstone, bytes }), target)
 }
 
 fn read_report(options: &mut Options<'_>, parsing: Option<&Parsing>) -> Report {
@@ -90,6 +91,7 @@ fn read_report(options: &mut Options<'_>, parsing: Option<&Parsing>) -> Report {
         most_value,
         validator: Text::from(&*options.context().plugin_id),
         no_json: built_in(options, "parse", "JSON_PARSE_ERROR"),
+        no_text: built_in(options, "encoding", "ENCODING_ERROR"),
         source: parsing.map(|parsing| parsing.source.text().clone()).unwrap_or_default(),
     }
 }

@@ -1,9 +1,12 @@
 //! What the raw text holds: read, put into the event, and taken out of it again.
 
+use base64::Engine;
+
 use super::rule::Rule;
 use super::text_of;
 use crate::event::json::{Numbers, Reader};
-use crate::event::{Event, FieldRef, METADATA, Map, TAGS, TIMESTAMP, Text, VERSION, Value};
+use crate::event::{Bytes, Event, FieldRef, METADATA, Map, TAGS, TIMESTAMP, Text, VERSION, Value};
+use crate::plugins::codecs::charset::Charset;
 
 /// Deepest nesting that is read.
 const DEEPEST: usize = 512;
@@ -21,6 +24,8 @@ pub(super) struct Parsing {
     pub non_object_ends: bool,
     /// Says that there was no text at all.
     pub tombstone: FieldRef,
+    /// Has the bytes that the text was made of, as base64, when they were no text.
+    pub bytes: FieldRef,
 }
 
 /// Text that is no object.
@@ -43,6 +48,13 @@ impl Parsing {
     /// The raw text.
     pub fn raw(&self, event: &Event) -> Option<Text> {
         event.get(&self.source).filter(|value| !value.is_null()).map(text_of)
+    }
+
+    /// The bytes, as base64, of a text that only stands for them. Not when it was changed since.
+    pub fn bytes(&self, event: &Event, raw: Option<&Text>) -> Option<Text> {
+        let Some(Value::String(bytes)) = event.get(&self.bytes) else { return None };
+        let decoded = base64::engine::general_purpose::STANDARD.decode(bytes.as_str()).ok()?;
+        (Some(&Charset::Utf8.text(Bytes::from(decoded))) == raw).then(|| bytes.clone())
     }
 
     /// Reads the text and puts its members into the event.
@@ -126,6 +138,11 @@ fn put_at_root(event: &mut Event, map: Map) {
 }
 
 impl Document {
+    /// Of a text that holds nothing.
+    pub fn none() -> Self {
+        Self { members: Vec::new(), target: None, is_absent: true }
+    }
+
     /// All fields of an event that is structured already.
     pub fn of_event(event: &Event) -> Self {
         let members = event.fields().keys().filter(|name| !matches!(name.as_str(), TIMESTAMP | VERSION));

@@ -19,6 +19,7 @@ pub(super) struct Report {
     /// Id of the filter.
     pub validator: Text,
     pub no_json: Verdict,
+    pub no_text: Verdict,
     /// As messages call the field with the raw text.
     pub source: Text,
 }
@@ -51,13 +52,21 @@ impl Report {
 
     /// Text that is no JSON.
     pub fn no_json(&self, what: &str) -> Problem {
-        self.no_json.counter.add(1);
-        let message = format!("{} is not valid JSON: {what}", self.source);
+        self.unreadable(&self.no_json, &format!("{} is not valid JSON: {what}", self.source))
+    }
+
+    /// Bytes that are no text.
+    pub fn no_text(&self) -> Problem {
+        self.unreadable(&self.no_text, &format!("{} is not UTF-8", self.source))
+    }
+
+    fn unreadable(&self, verdict: &Verdict, message: &str) -> Problem {
+        verdict.counter.add(1);
         Problem {
             field: self.source.clone(),
-            check: self.no_json.check,
-            code: self.no_json.code.clone(),
-            message: self.cut(&message),
+            check: verdict.check,
+            code: verdict.code.clone(),
+            message: self.cut(message),
             value: None,
         }
     }
@@ -103,6 +112,11 @@ impl Report {
             result.insert(Text::borrowed(super::PARSED), parsed);
         }
         self.write(event, result, raw);
+    }
+
+    /// Says that the raw text stands for bytes, as base64.
+    pub fn write_encoding(&self, event: &mut Event) {
+        put(event, &self.target.child(&["raw_encoding"]), Value::literal("base64"));
     }
 
     fn write(&self, event: &mut Event, mut result: Map, raw: Option<Text>) {

@@ -245,3 +245,22 @@ fn every_mistake_of_a_rule_is_told() {
         assert!(errors.contains(part), "{rule}: {errors}");
     }
 }
+
+#[test]
+fn bytes_that_were_no_text_are_told_and_kept() {
+    let judged = |message: &str| {
+        let compiled = compiled("filter { validate { parse_error => missing on_failure => tag } }").unwrap();
+        let mut given = event(&serde_json::json!({ "message": message }).to_string());
+        let mut kafka = crate::event::Map::new();
+        kafka.insert("value_base64", "eyJhIjoi6CJ9");
+        given.metadata_mut().insert("kafka", kafka);
+        let out = run_filters(&compiled, vec![given]).remove(0);
+        let result = out.metadata().get("validate").unwrap().as_map().unwrap().clone();
+        let text = |name: &str| result.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        ["error_code", "error_message", "reason", "raw", "raw_encoding"].map(text)
+    };
+    let told = ["ENCODING_ERROR", "message is not UTF-8", "INVALID_JSON", "eyJhIjoi6CJ9", "base64"];
+    assert_eq!(judged(r#"{\"a\":\"\xE8\"}"#), told);
+    // Somebody has repaired it.
+    assert_eq!(judged(r#"{"a":"è"}"#), ["", "", "", r#"{"a":"è"}"#, ""]);
+}

@@ -37,6 +37,11 @@ impl Origin {
         Self { host: HostField::new(host, ecs, "name"), name, value, field, path, metadata: metadata.shared() }
     }
 
+    /// The same for the events of one chunk, which one worker deals with, see [`Value::apart`].
+    pub fn apart(&self) -> Self {
+        Self { host: self.host.apart(), value: self.value.apart(), metadata: self.metadata.apart(), ..self.clone() }
+    }
+
     /// Puts the fields on an event that does not have them.
     pub fn put_on(&self, event: &mut Event) {
         self.host.set_if_absent(event);

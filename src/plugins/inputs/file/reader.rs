@@ -279,7 +279,7 @@ impl Reader {
     }
 
     fn marked(&self, events: EventStream) -> EventStream {
-        let origin = self.origin.clone();
+        let origin = self.origin.apart();
         events.each(move |event| origin.put_on(event))
     }
 

@@ -7,6 +7,7 @@ use rdkafka::message::{BorrowedMessage, Headers, Message, Timestamp};
 
 use super::partition::Partition;
 use crate::event::{Bytes, Event, EventStream, Map, Text, Value};
+use crate::plugins::codecs::charset::Charset;
 use crate::plugins::{Decoder, InputSink, lasting_ids};
 
 /// What `[@metadata][kafka]` says.
@@ -103,14 +104,18 @@ impl Reading {
         let mut events = Vec::with_capacity(records.len());
         let mut origins: Vec<(usize, Map)> = Vec::new();
         let mut positions = Vec::new();
-        for Record { partition, offset, value, metadata } in records {
+        for Record { partition, offset, value, mut metadata } in records {
             let before = events.len();
+            let odd = (metadata.is_some() && std::str::from_utf8(&value).is_err()).then(|| value.clone());
             self.decoder.decode(value, &mut events);
             let given = events.len() - before;
             if sink.gives_ids() {
                 // What comes out now began with the first record that the codec still held.
                 let (from, next) = self.held.first().map_or((&partition, offset + 1), |(from, next)| (from, *next));
                 name(from, next, events.get_mut(before..).unwrap_or_default());
+            }
+            if let (Some(bytes), Some([event]), Some(metadata)) = (odd, events.get(before..), &mut metadata) {
+                keep_bytes(event, bytes, metadata);
             }
             if given > 0 || self.decoder.held() == 0 {
                 self.held.drain(..).for_each(|(partition, next)| reach(&mut positions, partition, next));
@@ -138,6 +143,15 @@ fn name(partition: &Partition, next: i64, events: &mut [Event]) {
     let number = partition.number.to_le_bytes();
     let source = lasting_ids::Source::new("kafka", &[partition.topic.as_bytes(), &number]);
     source.name(u64::try_from(next).unwrap_or_default(), events);
+}
+
+/// Where the codec could only escape the bytes of a record, they are kept as they were.
+fn keep_bytes(event: &Event, bytes: Bytes, metadata: &mut Map) {
+    let encoded = base64::engine::general_purpose::STANDARD.encode(&*bytes);
+    let escaped = Charset::Utf8.text(bytes);
+    if event.fields().get("message").and_then(Value::as_str) == Some(escaped.as_str()) {
+        metadata.insert(Text::borrowed("value_base64"), encoded);
+    }
 }
 
 /// Records of one partition follow each other, so its place is near the end.

@@ -63,6 +63,11 @@ impl Frames {
         (!open.is_empty() && !std::mem::take(&mut self.skipping)).then(|| Bytes::from(open))
     }
 
+    /// Whether a message has begun whose end is still to come.
+    pub fn has_rest(&self) -> bool {
+        self.skipping || !self.open.is_empty()
+    }
+
     fn cut_lines(&mut self, piece: Bytes) -> Cut {
         let Some(last) = memchr::memrchr(b'\n', &piece) else {
             return Cut { head: self.keep(&piece), ..Cut::default() };

@@ -5,6 +5,7 @@
 
 mod frames;
 mod line;
+mod pattern;
 mod priority;
 mod reader;
 mod rfc5424;

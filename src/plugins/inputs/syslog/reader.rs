@@ -1,11 +1,13 @@
 //! How bytes become events of this input: cut into messages, decoded, and taken apart into fields.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use num_bigint::BigInt;
 
 use super::frames::{Cut, Frames};
 use super::line::{self, Dialect, Parts};
+use super::pattern::OwnPattern;
 use super::priority::{FACILITIES, Labels, Priorities, SEVERITIES};
 use super::rfc5424;
 use super::times::{FORMATS, Times};
@@ -31,6 +33,8 @@ struct Inner {
     /// Whether lines of RFC 5424 and octet counting are understood.
     modern: bool,
     field: FieldRef,
+    /// Takes lines apart in place of [`line::parse`].
+    pattern: Option<OwnPattern>,
     names: Names,
     priorities: Priorities,
     dates: DateReader,
@@ -74,7 +78,8 @@ impl Reader {
     /// Declares and reads the options about messages.
     pub fn read(options: &mut Options<'_>) -> Self {
         let field = options.field("syslog_field").doc("Field with the line.").default(FieldRef::top("message"));
-        options.unsupported("grok_pattern", "take the line apart with a `grok` filter behind a `tcp` or `udp` input");
+        let dialect = if Ecs::read(options).is_disabled() { Dialect::Old } else { Dialect::Ecs };
+        let pattern = OwnPattern::read(options, dialect);
         let rfc = options
             .word("rfc", &["3164", "auto"])
             .doc("`auto` understands lines of RFC 5424 and octet counting as well (Spillway).")
@@ -83,7 +88,6 @@ impl Reader {
         let dates = DateReader::read(options, &FORMATS);
         let service = options.string("service_type").doc("`[service][type]`, with ECS.").default("system".to_owned());
         let decoders = options.decoder("codec", "plain", &[]);
-        let dialect = if Ecs::read(options).is_disabled() { Dialect::Old } else { Dialect::Ecs };
         let is_ecs = dialect == Dialect::Ecs;
         let service: Map = [("type", Value::from(Text::from(service)))].into_iter().collect();
         Self(Arc::new(Inner {
@@ -91,6 +95,7 @@ impl Reader {
             dialect,
             modern: rfc == "auto",
             field,
+            pattern,
             names: Names::new(dialect),
             priorities: Priorities::new(is_ecs, labels),
             dates,
@@ -180,9 +185,24 @@ impl Inner {
             self.set_parts(event, text, &modern.parts, times);
             return Some(modern.parts.priority);
         }
+        if let Some(pattern) = &self.pattern {
+            return self.set_found(event, text, pattern, times);
+        }
         let parts = line::parse(text, self.dialect)?;
         self.set_parts(event, text, &parts, times);
         Some(parts.priority)
+    }
+
+    /// As [`Inner::set_line`], by the user's pattern. A line that names no priority has the usual one.
+    fn set_found(&self, event: &mut Event, line: &Text, pattern: &OwnPattern, times: &Times) -> Option<i64> {
+        let found = pattern.take_apart(event, line)?;
+        if let Some(time) = found.time
+            && self.set_time(event, &time, times)
+            && self.dialect == Dialect::Ecs
+        {
+            event.remove(pattern.time());
+        }
+        Some(found.priority.unwrap_or(USUAL_PRIORITY))
     }
 
     fn set_parts(&self, event: &mut Event, text: &Text, parts: &Parts<'_>, times: &Times) {
@@ -202,10 +222,17 @@ impl Inner {
                 event.fields_mut().insert(Text::borrowed(name), text.part(parts.time));
             }
         }
-        match times.read(&self.dates, event, &text.part(parts.time)) {
+        self.set_time(event, &text.part(parts.time), times);
+    }
+
+    /// Sets the event's time to what a text says; whether it is a time.
+    fn set_time(&self, event: &mut Event, text: &Text, times: &Times) -> bool {
+        let at = times.read(&self.dates, event, text);
+        match at {
             Some(at) => event.set_timestamp(at),
             None => event.tag("_dateparsefailure"),
         }
+        at.is_some()
     }
 
     fn set_program(&self, event: &mut Event, text: &Text, parts: &Parts<'_>) {
@@ -297,6 +324,15 @@ impl Decoder for Stream {
             self.decoder.decode(rest, out);
         }
         self.decoder.flush(out);
+    }
+
+    fn flush_after(&self) -> Option<Duration> {
+        self.decoder.flush_after()
+    }
+
+    /// A message that is still to come is not given out in pieces.
+    fn held(&self) -> usize {
+        if self.frames.has_rest() { 0 } else { self.decoder.held() }
     }
 }
 

@@ -94,10 +94,54 @@ fn months_are_read_in_the_language_that_was_chosen() {
 }
 
 #[test]
+fn a_pattern_of_ones_own_names_the_fields() {
+    let pattern =
+        r#"grok_pattern => "<%{POSINT:priority}>%{SYSLOGTIMESTAMP:timestamp} \[%{WORD:zone}\] %{GREEDYDATA:message}""#;
+    let lines = read(&format!("{FLAT} {pattern}"), &[b"<134>Oct 11 22:14:15 [dmz] went well\n<13>Oct 11 x\n"]);
+    assert_eq!(
+        lines,
+        [
+            r#"{"message":"went well","host":"10.0.0.9","priority":134,"timestamp":"Oct 11 22:14:15","zone":"dmz","facility":16,"severity":6,"facility_label":"local0","severity_label":"Informational"}"#,
+            "{\"message\":\"<13>Oct 11 x\\n\",\"host\":\"10.0.0.9\",\"tags\":[\"_grokparsefailure_sysloginput\"],\"priority\":13,\"facility\":1,\"severity\":5,\"facility_label\":\"user-level\",\"severity_label\":\"Notice\"}",
+        ]
+    );
+}
+
+#[test]
+fn a_pattern_without_a_priority_means_the_usual_one() {
+    let lines = read(
+        r#"timezone => UTC grok_pattern => "%{TIMESTAMP_ISO8601:timestamp} %{GREEDYDATA:message}""#,
+        &[b"2020-01-02T03:04:05Z up\n"],
+    );
+    assert!(!lines[0].contains("timestamp\":") && !lines[0].contains("tags"), "{}", lines[0]);
+    assert!(lines[0].contains(r#""priority":13"#) && lines[0].contains(r#""message":"up""#), "{}", lines[0]);
+}
+
+#[test]
+fn lines_of_one_message_are_joined_and_given_out_after_a_silence() {
+    let options = r#"ecs_compatibility => disabled
+        codec => multiline { pattern => "^ " what => previous auto_flush_interval => 1 ecs_compatibility => disabled }"#;
+    let reader = configured(&format!("input {{ syslog {{ {options} }} }}"), Reader::read).unwrap();
+    let mut decoder = reader.decoder();
+    let mut events = Vec::new();
+    decoder.decode(Bytes::from(&b"<13>Oct 11 22:14:15 h a: one\n two\n"[..]), &mut events);
+    assert!(events.is_empty() && decoder.held() > 0);
+    assert_eq!(decoder.flush_after(), Some(std::time::Duration::from_secs(1)));
+    decoder.decode(Bytes::from(&b" thr"[..]), &mut events);
+    assert_eq!(decoder.held(), 0, "a line whose end is still to come is not cut in two");
+    decoder.decode(Bytes::from(&b"ee\n"[..]), &mut events);
+    decoder.flush(&mut events);
+    assert_eq!(events.len(), 1);
+    let message = json(&events[0]);
+    assert!(message.contains("one") && message.contains("two") && message.contains("three"), "{message}");
+}
+
+#[test]
 fn options_that_are_wrong() {
     for (options, words) in [
         ("timezone => PST", "not recognised"),
-        ("grok_pattern => \"x\"", "not supported yet"),
+        ("grok_pattern => \"%{SYSLOGLIN}\"", "pattern %{SYSLOGLIN} not defined"),
+        ("grok_pattern => \"a(\"", "regular expression"),
         ("rfc => \"5424\"", "expected one of 3164, auto"),
     ] {
         let error = configured(&format!("input {{ syslog {{ {options} }} }}"), Reader::read).err().unwrap();

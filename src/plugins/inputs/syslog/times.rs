@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::event::{Event, Text, Timestamp, Value};
-use crate::plugins::filters::date::DateReader;
+use crate::plugins::filters::date::{DateReader, LastRead};
 
 /// How the times of syslog lines are written.
 pub(super) const FORMATS: [&str; 4] = ["MMM dd HH:mm:ss", "MMM  d HH:mm:ss", "MMM d HH:mm:ss", "ISO8601"];
@@ -11,21 +11,13 @@ pub(super) const FORMATS: [&str; 4] = ["MMM dd HH:mm:ss", "MMM  d HH:mm:ss", "MM
 /// Remembers the time that was read last.
 #[derive(Default)]
 pub(super) struct Times {
-    last: RefCell<Option<(Text, Option<Timestamp>)>>,
+    last: RefCell<LastRead>,
 }
 
 impl Times {
     /// The instant that a text names.
     pub fn read(&self, dates: &DateReader, event: &Event, text: &Text) -> Option<Timestamp> {
-        let mut last = self.last.borrow_mut();
-        if let Some((known, at)) = &*last
-            && known == text
-            && dates.is_fixed()
-        {
-            return *at;
-        }
-        let at = dates.instant(event, &Value::String(text.clone()));
-        *last = Some((text.clone(), at));
-        at
+        let read = || dates.instant(event, &Value::String(text.clone()));
+        if dates.is_fixed() { self.last.borrow_mut().or_read(text, read) } else { read() }
     }
 }

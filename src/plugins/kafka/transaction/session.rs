@@ -152,7 +152,7 @@ impl Session {
                         alone = true;
                         was_alone
                     }
-                    Kind::NoTopic => !waits_for_topics,
+                    Kind::Closed => !waits_for_topics,
                     Kind::Broken => {
                         self.give_up(&failure.message);
                         return Err(GivenBack);

@@ -76,8 +76,8 @@ impl Sender {
                     Kind::Refused => refused.push((at, failure)),
                     Kind::Suspect if alone => refused.push((at, failure)),
                     Kind::Suspect => again.push(Due { at, record, tries: *tries, alone: true }),
-                    Kind::NoTopic if !waits_for_topics => refused.push((at, failure)),
-                    Kind::Later | Kind::NoTopic | Kind::Broken => {
+                    Kind::Closed if !waits_for_topics => refused.push((at, failure)),
+                    Kind::Later | Kind::Closed | Kind::Broken => {
                         if self.retries.is_some_and(|most| *tries >= most) {
                             refused.push((at, failure));
                             continue;
