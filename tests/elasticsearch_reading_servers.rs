@@ -109,7 +109,11 @@ fn every_document_is_read_once_by_every_way() {
                     docinfo_target => \"[info]\"";
         let events = read(node, some);
         assert_eq!(numbers(&events), (2490..COUNT).collect::<Vec<_>>());
-        assert!(events.iter().all(|e| e["info"]["_id"] == e["n"].to_string() && e["info"]["_index"] == "read-all"));
+        assert!(
+            events
+                .iter()
+                .all(|e| e["info"]["_id"].as_str() == Some(&*e["n"].to_string()) && e["info"]["_index"] == "read-all")
+        );
         node.delete("read-all");
     });
 }

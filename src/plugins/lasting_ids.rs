@@ -4,7 +4,7 @@
 //! and only then the inputs give them. An input that knows where in its source an event stands names it by that
 //! ([`Source`]), so that reading again gives the same id; the events of other inputs get a random one when they enter
 //! the queue. The id stands in `[@metadata][spillway]`, which persistent queues and dead letter queues keep. What a
-//! filter makes of an event is numbered ([`derive`]), in the order in which it was made.
+//! filter makes of an event is numbered ([`derive()`]), in the order in which it was made.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

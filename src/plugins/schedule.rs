@@ -80,7 +80,7 @@ impl CronDateTime for Moment {
         Ok(match ambiguous.offset() {
             AmbiguousOffset::Unambiguous { .. } => Resolution::Single(resolved(ambiguous.unambiguous())?),
             AmbiguousOffset::Fold { .. } => {
-                Resolution::Ambiguous(resolved(ambiguous.clone().earlier())?, resolved(ambiguous.later())?)
+                Resolution::Ambiguous(resolved(ambiguous.earlier())?, resolved(ambiguous.later())?)
             }
             AmbiguousOffset::Gap { .. } => Resolution::Gap,
         })

@@ -1,7 +1,7 @@
 //! `elasticsearch` and `opensearch`: write events to those servers with bulk requests.
 //!
 //! The way of a batch: [`actions`] turns events into bulk lines, once; [`sender`] posts them ([`body`] cuts and packs,
-//! [`cluster`], [`pool`] and [`http`] know the servers) until every action has an answer; [`verdict`] sorts the
+//! [`cluster`] and [`pool`] know the servers) until every action has an answer; [`verdict`] sorts the
 //! answers; [`delivery`] sends again what has to be, and makes dead letters of what can never be accepted. Before the
 //! first batch, [`setup`] puts in place what the indexes need. The two plugins differ in their [`options`], and in
 //! what [`flavor`] says.
