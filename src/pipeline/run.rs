@@ -132,7 +132,8 @@ impl Opened {
     /// everything that was opened is closed again.
     pub async fn start(self) -> Result<Running, StartError> {
         let Self { prepared, metrics } = self;
-        let Prepared { settings, compiled: Compiled { mut inputs, plan, .. }, stop, dead_letters, .. } = prepared;
+        let Prepared { settings, compiled: Compiled { mut inputs, plan, gives_ids, .. }, stop, dead_letters, .. } =
+            prepared;
         if let Err(error) = register(&plan, &mut inputs, &stop).instrument(log_span(&settings.id)).await {
             close_dead_letters(&dead_letters);
             return Err(error);
@@ -163,7 +164,8 @@ impl Opened {
                 slot.info.metrics.clone(),
                 crew.metrics.clone(),
                 runtime.clone(),
-            );
+            )
+            .giving_ids(gives_ids);
             tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");

@@ -14,15 +14,19 @@ pub(crate) mod csv;
 mod dead_letters;
 mod decoder;
 pub mod describe;
+mod elasticsearch;
 pub mod filters;
 pub mod inputs;
 #[cfg(feature = "kafka")]
 mod kafka;
+pub(crate) mod lasting_ids;
 mod network;
 pub mod options;
 pub mod outputs;
 mod refresh;
 pub mod registry;
+mod schedule;
+mod server_tls;
 mod sink;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -6,6 +6,7 @@ use crate::acknowledgement::Lease;
 use crate::event::EventStream;
 use crate::metrics::{PipelineMetrics, PluginMetrics};
 use crate::plugins::common::Decoration;
+use crate::plugins::lasting_ids;
 use crate::queue::{Chunk, Closed, Lanes};
 
 /// The way from one input into its pipeline. Cheap to clone.
@@ -16,6 +17,8 @@ pub struct InputSink {
     metrics: Arc<PluginMetrics>,
     pipeline: Arc<PipelineMetrics>,
     runtime: tokio::runtime::Handle,
+    /// Whether every event gets an id that lasts.
+    gives_ids: bool,
 }
 
 impl InputSink {
@@ -26,7 +29,17 @@ impl InputSink {
         pipeline: Arc<PipelineMetrics>,
         runtime: tokio::runtime::Handle,
     ) -> Self {
-        Self { queues, decoration: Arc::new(decoration), metrics, pipeline, runtime }
+        Self { queues, decoration: Arc::new(decoration), metrics, pipeline, runtime, gives_ids: false }
+    }
+
+    /// The same, which gives every event that enters the pipeline a lasting id unless the input has done so.
+    pub(crate) fn giving_ids(self, gives_ids: bool) -> Self {
+        Self { gives_ids, ..self }
+    }
+
+    /// Whether events get lasting ids: an input that knows their places in its source can give better ones.
+    pub(crate) fn gives_ids(&self) -> bool {
+        self.gives_ids
     }
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
@@ -67,6 +80,7 @@ impl InputSink {
             lease.into_iter().for_each(Lease::settle);
             return Ok(());
         }
+        let events = if self.gives_ids { events.each(lasting_ids::give) } else { events };
         let count = events.len() as u64;
         self.pipeline.events_in.add(count);
         let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());

@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 const DEFAULT_PORT: &str = "443";
 
 /// The URL of the deployment: `label:base64` or `base64` of `host[:port]$id[:port]$…`.
-pub(super) fn url(cloud_id: &str) -> Result<String, String> {
+pub fn url(cloud_id: &str) -> Result<String, String> {
     let encoded = cloud_id.rsplit_once(':').map_or(cloud_id, |(_, encoded)| encoded);
     let decoded = decoded(encoded).ok_or("`cloud_id` is not label:base64 as the console shows it")?;
     let segments: Vec<&str> = decoded.split('$').collect();

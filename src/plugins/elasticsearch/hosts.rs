@@ -10,7 +10,7 @@ const DEFAULT_PORT: u16 = 9200;
 
 /// A host as it is written in the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct HostUrl {
+pub struct HostUrl {
     /// `None` when no scheme is given.
     pub https: Option<bool>,
     user: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct HostUrl {
 
 /// What options of their own say besides `hosts`.
 #[derive(Default)]
-pub(super) struct Explicit {
+pub struct Explicit {
     /// `ssl_enabled`.
     pub ssl: Option<bool>,
     /// `user`.
@@ -39,7 +39,7 @@ pub(super) struct Explicit {
 
 /// Where one server is and who we are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub struct Address {
     /// `https://es.example.org:9200`
     pub origin: String,
     /// Put before every path: empty, or `/es`.
@@ -119,12 +119,12 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), String> {
 }
 
 /// One slash at the start, none at the end, none doubled; empty for the root.
-pub(super) fn clean_path(path: &str) -> String {
+pub fn clean_path(path: &str) -> String {
     path.split('/').filter(|step| !step.is_empty()).flat_map(|step| ["/", step]).collect()
 }
 
 /// A text of a URL without its percent signs.
-pub(super) fn percent_decoded(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -145,7 +145,7 @@ pub(super) fn percent_decoded(text: &str) -> String {
 }
 
 /// Completes the hosts with each other and with the options of their own.
-pub(super) fn resolve(hosts: &[HostUrl], explicit: &Explicit) -> Result<Vec<Address>, String> {
+pub fn resolve(hosts: &[HostUrl], explicit: &Explicit) -> Result<Vec<Address>, String> {
     let Some(first) = hosts.first() else { return Err("`hosts` needs at least one host".to_owned()) };
     let https = hosts.iter().any(|h| h.https == Some(true)) || explicit.ssl == Some(true);
     if https && first.https == Some(false) {

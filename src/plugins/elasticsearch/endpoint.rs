@@ -12,7 +12,7 @@ const FILTER_IDS: &str = ",items.*._id";
 
 /// Path options, the same for all servers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Paths {
+pub struct Paths {
     /// `bulk_path`.
     pub bulk: Option<String>,
     /// `healthcheck_path`.
@@ -27,7 +27,7 @@ pub(super) struct Paths {
 
 /// Where requests to one server go.
 #[derive(Clone, Debug)]
-pub(super) struct Endpoint {
+pub struct Endpoint {
     /// For logs; never holds a password.
     pub label: String,
     /// `HEAD` here tells whether the server is well.
@@ -90,9 +90,10 @@ impl Endpoint {
         })
     }
 
-    /// Another address of the server, whose path is percent-encoded where it has to be.
+    /// Another address of the server: a path, which is percent-encoded where it has to be, and its query.
     pub fn at(&self, path: &str) -> Result<Url, String> {
-        self.base.joined(&format!("{}{path}", self.base.prefix), "")
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        self.base.joined(&format!("{}{path}", self.base.prefix), query)
     }
 }
 
@@ -110,6 +111,19 @@ fn filtered(path: &str, more: &str) -> String {
     }
     let mark = if path.contains('?') { '&' } else { '?' };
     format!("{path}{mark}{FILTER}{more}")
+}
+
+/// A step of a path with everything encoded that is not a plain name.
+pub fn encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 /// The query of the URL with `parameters` merged in: their keys win.
@@ -150,6 +164,11 @@ mod tests {
         let e = endpoint("http://h/es", None, &paths);
         assert_eq!(e.bulk.path(), "/es/_bulk");
         assert_eq!(e.health.path(), "/es/ping");
+    }
+
+    #[test]
+    fn date_math_is_encoded_as_servers_want_it() {
+        assert_eq!(encoded("<logstash-{now/d}-000001>"), "%3Clogstash-%7Bnow%2Fd%7D-000001%3E");
     }
 
     #[test]

@@ -9,23 +9,31 @@ use reqwest::{Client, Method, Proxy, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::super::server_tls::{self, Tls};
 use super::endpoint::Endpoint;
-use super::flavor::Flavor;
+use crate::plugins::server_tls::{self, Tls};
 use crate::plugins::tls::{BadOption, explained};
 
-/// The reference's fixed limit for a new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A larger reply is not from a bulk request of ours; it is not read to its end.
-const LARGEST_REPLY: usize = 256 * 1024 * 1024;
+/// A larger reply is not read to its end.
+pub const LARGEST_REPLY: usize = 256 * 1024 * 1024;
 /// A request body may take this long on its way besides the wait for the answer: no link is slower.
 const SLOWEST_UPLOAD_BYTES_PER_SECOND: usize = 128 * 1024;
 
-/// How to talk to all servers of an output.
+/// How requests introduce the plugin.
+#[derive(Clone, Copy, Debug)]
+pub struct Agent {
+    /// Name and version of the plugin for Logstash, at the end of `User-Agent`.
+    pub plugin: &'static str,
+    /// `X-Elastic-Product-Origin`
+    pub origin: Option<&'static str>,
+}
+
+/// How to talk to all servers of a plugin.
 #[derive(Clone, Debug)]
-pub(super) struct HttpOptions {
-    /// The plugin.
-    pub flavor: Flavor,
+pub struct HttpOptions {
+    /// Who asks.
+    pub agent: Agent,
+    /// Longest time until a connection is there.
+    pub connect_timeout: Duration,
     /// `timeout`: the longest silence of a server.
     pub timeout: Duration,
     /// `pool_max`.
@@ -44,7 +52,7 @@ pub(super) struct HttpOptions {
 
 /// What a server answered.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub struct Reply {
     /// HTTP status.
     pub status: u16,
     /// Headers.
@@ -63,13 +71,13 @@ impl Reply {
 /// No answer came: refused, reset, no such host, TLS, timeout. Holds why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(pub String);
+pub struct Unreachable(pub String);
 
-/// Talks to the servers of one output.
-pub(super) struct Http {
+/// Talks to the servers of one plugin.
+pub struct Http {
     /// For GET and HEAD: follows redirects.
     asking: Client,
-    /// For POST: a redirect is an answer like any other.
+    /// For what has a body: a redirect is an answer like any other.
     sending: Client,
     headers: HeaderMap,
     custom: Vec<(HeaderName, HeaderValue)>,
@@ -83,7 +91,7 @@ impl Http {
     pub fn new(options: &HttpOptions) -> Result<Self, BadOption> {
         let client = |redirects| {
             let builder = Client::builder()
-                .connect_timeout(CONNECT_TIMEOUT)
+                .connect_timeout(options.connect_timeout)
                 .pool_idle_timeout(options.idle)
                 .pool_max_idle_per_host(options.connections_per_host)
                 .tcp_nodelay(true)
@@ -101,7 +109,7 @@ impl Http {
         Ok(Self {
             asking: client(redirect::Policy::limited(5))?,
             sending: client(redirect::Policy::none())?,
-            headers: standard_headers(options.flavor),
+            headers: standard_headers(options.agent),
             custom: options.headers.clone(),
             timeout: options.timeout,
             permits: Semaphore::new(options.connections),
@@ -118,30 +126,25 @@ impl Http {
     pub async fn ask(&self, method: Method, url: &Url, endpoint: &Endpoint) -> Result<Reply, Unreachable> {
         let headers = self.headers(HeaderMap::new(), endpoint);
         let request = self.asking.request(method, url.clone()).headers(headers);
-        self.run(request, 0).await
+        self.run(request, 0, LARGEST_REPLY).await
     }
 
-    /// Posts a body.
-    pub async fn post(
+    /// Sends a body. A redirect is an answer like any other; one of more than `most` bytes is none.
+    pub async fn send(
         &self,
+        method: Method,
         url: &Url,
         endpoint: &Endpoint,
         own: HeaderMap,
         body: Vec<u8>,
+        most: usize,
     ) -> Result<Reply, Unreachable> {
         let size = body.len();
-        let request = self.sending.post(url.clone()).headers(self.headers(own, endpoint)).body(body);
-        self.run(request, size).await
+        let request = self.sending.request(method, url.clone()).headers(self.headers(own, endpoint)).body(body);
+        self.run(request, size, most).await
     }
 
-    /// Puts a document of the API in place.
-    pub async fn put(&self, url: &Url, endpoint: &Endpoint, body: Vec<u8>) -> Result<Reply, Unreachable> {
-        let size = body.len();
-        let request = self.sending.put(url.clone()).headers(self.headers(HeaderMap::new(), endpoint)).body(body);
-        self.run(request, size).await
-    }
-
-    async fn run(&self, request: reqwest::RequestBuilder, size: usize) -> Result<Reply, Unreachable> {
+    async fn run(&self, request: reqwest::RequestBuilder, size: usize, most: usize) -> Result<Reply, Unreachable> {
         let silence = || Unreachable(format!("no answer within {} s", self.timeout.as_secs_f64()));
         let _permit = timeout(self.timeout, self.permits.acquire()).await.map_err(|_| silence())?;
         let upload = Duration::from_secs((size / SLOWEST_UPLOAD_BYTES_PER_SECOND) as u64);
@@ -151,12 +154,12 @@ impl Http {
         loop {
             let chunk = timeout(self.timeout, response.chunk()).await.map_err(|_| silence())?;
             let Some(chunk) = chunk.map_err(|e| Unreachable(explained(e)))? else { break };
-            if body.len() + chunk.len() > LARGEST_REPLY {
-                return Err(Unreachable(format!("the reply is larger than {LARGEST_REPLY} bytes")));
+            if body.len() + chunk.len() > most {
+                return Err(Unreachable(format!("the reply is larger than {most} bytes")));
             }
             body.extend_from_slice(&chunk);
         }
-        reply(response, body)
+        reply(response, body, most)
     }
 
     fn headers(&self, own: HeaderMap, endpoint: &Endpoint) -> HeaderMap {
@@ -175,18 +178,18 @@ impl Http {
     }
 }
 
-fn reply(response: Response, body: Vec<u8>) -> Result<Reply, Unreachable> {
+fn reply(response: Response, body: Vec<u8>, most: usize) -> Result<Reply, Unreachable> {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     // gzip is undone by the client; deflate is what some proxies answer instead.
     let deflated = headers.get("content-encoding").is_some_and(|v| v.as_bytes().eq_ignore_ascii_case(b"deflate"));
-    let body = if deflated { inflated(&body)? } else { body };
+    let body = if deflated { inflated(&body, most)? } else { body };
     Ok(Reply { status, headers, body })
 }
 
 /// The two things that servers call `deflate`: with and without the zlib frame.
-fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
-    let limit = LARGEST_REPLY as u64;
+fn inflated(body: &[u8], most: usize) -> Result<Vec<u8>, Unreachable> {
+    let limit = most as u64;
     let mut out = Vec::new();
     if flate2::read::ZlibDecoder::new(body).take(limit).read_to_end(&mut out).is_ok() {
         return Ok(out);
@@ -197,26 +200,24 @@ fn inflated(body: &[u8]) -> Result<Vec<u8>, Unreachable> {
     Ok(out)
 }
 
-fn standard_headers(flavor: Flavor) -> HeaderMap {
+fn standard_headers(agent: Agent) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    if flavor.is_elastic() {
-        headers.insert("x-elastic-product-origin", HeaderValue::from_static("logstash-output-elasticsearch"));
+    if let Some(origin) = agent.origin {
+        headers.insert("x-elastic-product-origin", HeaderValue::from_static(origin));
     }
     headers.insert("accept-encoding", HeaderValue::from_static("gzip,deflate"));
     headers.insert("connection", HeaderValue::from_static("Keep-Alive"));
-    if let Ok(agent) = HeaderValue::from_str(&user_agent(flavor)) {
+    if let Ok(agent) = HeaderValue::from_str(&user_agent(agent.plugin)) {
         headers.insert("user-agent", agent);
     }
     headers
 }
 
 /// The shape that Logstash sends; there is no JVM to name.
-fn user_agent(flavor: Flavor) -> String {
+fn user_agent(plugin: &str) -> String {
     let system = rustix::system::uname();
     let version = env!("CARGO_PKG_VERSION");
-    let plugin =
-        if flavor.is_elastic() { "logstash-output-elasticsearch/12.1.6" } else { "logstash-output-opensearch/2.1.0" };
     format!(
         "Spillway/{version} (OS={}-{}-{}; JVM=none-0) {plugin}",
         system.sysname().to_string_lossy(),

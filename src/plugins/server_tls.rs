@@ -14,11 +14,11 @@ const CERTIFICATE: &str = "ssl_certificate";
 const KEY: &str = "ssl_key";
 
 /// A PKCS#12 file and its password.
-pub(super) type Store = (PathBuf, Secret);
+pub type Store = (PathBuf, Secret);
 
 /// The `ssl_*` options, once TLS is on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tls {
+pub struct Tls {
     /// `ssl_certificate_authorities`: PEM file of those whom we trust; the system's list without it.
     pub authorities: Option<PathBuf>,
     /// `ssl_truststore_path`: the same in PKCS#12.
@@ -29,6 +29,8 @@ pub(super) struct Tls {
     pub unverified: bool,
     /// `ssl_certificate` and `ssl_key`: PEM files of who we are.
     pub identity: Option<(PathBuf, PathBuf)>,
+    /// `ssl_key_passphrase`: opens the key, in plugins that have the option.
+    pub passphrase: Option<Secret>,
     /// `ssl_keystore_path`: the same in PKCS#12.
     pub keystore: Option<Store>,
     /// `ssl_supported_protocols` and `ssl_cipher_suites`.
@@ -36,6 +38,13 @@ pub(super) struct Tls {
 }
 
 impl Tls {
+    /// As [`Tls::read`], with a key that may be encrypted.
+    pub fn read_with_passphrase(options: &mut Options<'_>, secure: bool) -> Option<Self> {
+        let tls = Self::read(options, secure);
+        let passphrase = options.password("ssl_key_passphrase").doc("Opens the key, if it is encrypted.").optional();
+        Some(Self { passphrase, ..tls? })
+    }
+
     /// Declares and reads them. `secure` says whether TLS is on; without it they are not looked at.
     pub fn read(options: &mut Options<'_>, secure: bool) -> Option<Self> {
         let authorities = options
@@ -78,6 +87,7 @@ impl Tls {
             fingerprints: fingerprints(options, &prints),
             unverified: mode == "none",
             identity: pair(options, (CERTIFICATE, certificate), (KEY, key)),
+            passphrase: None,
             keystore,
             protocols,
         };
@@ -86,12 +96,12 @@ impl Tls {
 }
 
 /// Says what it means that nothing about the server is checked.
-pub(super) fn warn_of_unverified(options: &mut Options<'_>, name: &str) {
+pub fn warn_of_unverified(options: &mut Options<'_>, name: &str) {
     options.warn(name, "insecure", "certificate verification is DISABLED: anybody can pose as the server");
 }
 
 /// Two files that are nothing without each other.
-pub(super) fn pair(
+pub fn pair(
     options: &mut Options<'_>,
     certificate: (&str, Option<PathBuf>),
     key: (&str, Option<PathBuf>),
@@ -151,12 +161,12 @@ impl Named {
 }
 
 /// Prepares a client. Without TLS no certificate is read at all.
-pub(super) fn apply(builder: ClientBuilder, options: Option<&Tls>) -> Result<ClientBuilder, BadOption> {
+pub fn apply(builder: ClientBuilder, options: Option<&Tls>) -> Result<ClientBuilder, BadOption> {
     Ok(tls::for_http(builder, options.map(config).transpose()?))
 }
 
 /// Reads the files and makes the configuration of connections.
-pub(super) fn config(options: &Tls) -> Result<ClientConfig, BadOption> {
+pub fn config(options: &Tls) -> Result<ClientConfig, BadOption> {
     let authorities = match (&options.authorities, &options.truststore) {
         (Some(path), _) => Some(tls::authorities(AUTHORITIES, path)?),
         (None, Some((path, password))) => Some(tls::stored_authorities(Named::TRUSTSTORE.path, path, password)?),
@@ -171,7 +181,7 @@ pub(super) fn config(options: &Tls) -> Result<ClientConfig, BadOption> {
         (_, None) => Trust::System,
     };
     let identity = match (&options.identity, &options.keystore) {
-        (Some((certificate, key)), _) => Some(tls::identity(certificate, key, None)?),
+        (Some((certificate, key)), _) => Some(tls::identity(certificate, key, options.passphrase.as_ref())?),
         (None, Some((path, password))) => Some(tls::stored_identity(Named::KEYSTORE.path, path, password)?),
         (None, None) => None,
     };

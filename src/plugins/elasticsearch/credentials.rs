@@ -7,12 +7,12 @@ use reqwest::header::HeaderValue;
 use crate::plugins::Secret;
 
 /// `Basic …` for a user and password.
-pub(super) fn basic(user: &str, password: &Secret) -> Option<HeaderValue> {
+pub fn basic(user: &str, password: &Secret) -> Option<HeaderValue> {
     header(&format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()))))
 }
 
 /// `ApiKey …` for an API key in one of its forms: encoded, `essu_…`, or `id:key`.
-pub(super) fn api_key(key: &Secret) -> Result<HeaderValue, String> {
+pub fn api_key(key: &Secret) -> Result<HeaderValue, String> {
     let text = key.reveal();
     let encoded = BASE64_STANDARD.decode(text).is_ok() && !text.is_empty();
     let universal = text.strip_prefix("essu_").is_some_and(|rest| !rest.is_empty());
@@ -25,7 +25,7 @@ pub(super) fn api_key(key: &Secret) -> Result<HeaderValue, String> {
 }
 
 /// User and password of `cloud_auth`.
-pub(super) fn cloud_auth(value: &Secret) -> Result<(String, Secret), String> {
+pub fn cloud_auth(value: &Secret) -> Result<(String, Secret), String> {
     match value.reveal().split_once(':') {
         Some((user, password)) if !user.is_empty() && !password.is_empty() && !password.contains(':') => {
             Ok((user.to_owned(), Secret::new(password.to_owned())))
