@@ -72,6 +72,8 @@ pub struct Compiled {
     pub plan: Plan,
     /// Where the values of passwords stand.
     pub secrets: Vec<Span>,
+    /// What only one running plugin can have.
+    pub claims: Claims,
     /// Whether inputs give events ids that last, because an output stores by them.
     pub gives_ids: bool,
 }
@@ -214,9 +216,9 @@ pub fn compile(
     let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
     let filter_steps = compiler.steps(&config.filters);
     let output_steps = compiler.steps(&config.outputs);
-    let Compiler { filters, outputs, secrets, commons, .. } = compiler;
+    let Compiler { filters, outputs, secrets, claims, commons, .. } = compiler;
     let gives_ids = commons.get::<LastingIds>().are_wanted();
-    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash }, secrets, gives_ids }
+    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash }, secrets, claims, gives_ids }
 }
 
 fn count_plugins(nodes: &[Node]) -> usize {

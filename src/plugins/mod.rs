@@ -39,7 +39,7 @@ use async_trait::async_trait;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub(crate) use codecs::message::MessageEvents;
-pub use context::{Claims, Commons, Context};
+pub use context::{Claims, Commons, Context, ProcessEnd};
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use decoder::{Decoder, Decoders, Records};
 pub use options::Options;

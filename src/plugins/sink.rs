@@ -74,21 +74,34 @@ impl InputSink {
         self.queues.count()
     }
 
+    /// As [`InputSink::push`], for a sender who goes elsewhere when the pipeline is gone.
+    pub async fn hand_over(&self, events: impl Into<EventStream>, lease: Lease) -> Result<(), Closed> {
+        self.enqueue(self.queues.any(), self.decorated(events), Some(lease)).await
+    }
+
     /// As [`InputSink::push_decorated`], into the queue of that number.
     pub async fn push_to(&self, lane: usize, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
+        let count = events.len();
+        let pushed = self.enqueue(lane, events, lease).await;
+        if pushed.is_err() {
+            tracing::warn!(target: "logstash.javapipeline", count,
+                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again");
+        }
+        pushed
+    }
+
+    async fn enqueue(&self, lane: usize, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
         if events.is_empty() {
             lease.into_iter().for_each(Lease::settle);
             return Ok(());
         }
         let events = if self.gives_ids { events.each(lasting_ids::give) } else { events };
         let count = events.len() as u64;
-        self.pipeline.events_in.add(count);
         let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
-        let pushed = self.queues.push(lane, Chunk::new(events, lease)).await;
-        match pushed {
-            Ok(()) => self.metrics.events_out.add(count),
-            Err(Closed) => tracing::warn!(target: "logstash.javapipeline", count,
-                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again"),
+        let entered = |count| self.pipeline.events_in.add(count);
+        let pushed = self.queues.push(lane, Chunk::new(events, lease), entered).await;
+        if pushed.is_ok() {
+            self.metrics.events_out.add(count);
         }
         pushed
     }

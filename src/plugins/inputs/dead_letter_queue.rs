@@ -70,6 +70,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let context = options.context();
     let directory = path.join(&pipeline_id);
     let sincedb = sincedb.unwrap_or_else(|| default_sincedb(&context.path_data, &pipeline_id, &path.to_string_lossy()));
+    context.claims.hold(format_args!("position file {}", sincedb.display()));
     Box::new(DeadLetterQueue {
         commit: CommitOptions { directory: directory.clone(), sincedb, commit_offsets, clean_consumed },
         directory,

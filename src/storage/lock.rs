@@ -1,4 +1,4 @@
-//! One writer, and one deleting reader, per queue: locks that exclude other processes, Logstash among them.
+//! One writer, and one deleting reader, per queue on disk: locks that exclude other processes, Logstash among them.
 //!
 //! Logstash takes a POSIX record lock (`fcntl`), which `flock` does not exclude. Such a lock says nothing between
 //! threads of one process, and is lost as soon as the process closes *any* descriptor of the file. So the paths that
@@ -20,12 +20,12 @@ static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody has it.
-    #[error("{} is held by {holder}: only one may use this dead letter queue at a time", path.display())]
+    #[error("{} is held by {holder}: only one may use this queue at a time", path.display())]
     Held {
         /// The lock file.
         path: PathBuf,
-        /// "another program" or "this process".
-        holder: &'static str,
+        /// "another program", with its process id where the system tells it, or "this process".
+        holder: String,
     },
     /// The file cannot be made or locked.
     #[error("cannot lock {}: {source}", path.display())]
@@ -54,14 +54,14 @@ impl Lock {
         let path = fs::canonicalize(directory).map_err(failed)?.join(name);
         let mut held = HELD.lock();
         if held.contains(&path) {
-            return Err(LockError::Held { path: shown, holder: "this process" });
+            return Err(LockError::Held { path: shown, holder: "this process".into() });
         }
         loop {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(failed)?;
             match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
-                    return Err(LockError::Held { path: shown, holder: "another program" });
+                    return Err(LockError::Held { path: shown, holder: holder(&file) });
                 }
                 Err(error) => return Err(failed(error.into())),
             }
@@ -90,6 +90,14 @@ pub fn has_writer(directory: &Path) -> bool {
     let Ok(file) = File::open(&path) else { return false };
     let asked = Flock::from(FlockType::WriteLock);
     matches!(fcntl_getlk(&file, &asked), Ok(Some(_)))
+}
+
+/// Who holds a lock that could not be had.
+fn holder(file: &File) -> String {
+    match fcntl_getlk(file, &Flock::from(FlockType::WriteLock)) {
+        Ok(Some(Flock { pid: Some(pid), .. })) => format!("another program (process {pid})"),
+        _ => "another program".into(),
+    }
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
