@@ -14,9 +14,10 @@ use monitoring_support::{Service, empty_node, main_pipeline, replay_pipeline, tw
 use process::Process;
 use program::Place;
 use serde_json::{Value, json};
+use spillway::logging::Levels;
 use spillway::metrics::{Defaults, Identity, Node, PipelineState, ReloadError};
 use spillway::monitoring::Server;
-use spillway::settings::ApiSettings;
+use spillway::settings::{ApiSettings, LogLevel};
 
 fn members(document: &Value) -> Vec<&str> {
     document.as_object().unwrap().keys().map(String::as_str).collect()
@@ -342,6 +343,100 @@ fn a_client_can_wait_for_a_status() {
     recovery.join().unwrap();
 }
 
+/// What the health report says of one pipeline.
+fn health_of(service: &Service, id: &str) -> Value {
+    service.get("/_health_report").json()["indicators"]["pipelines"]["indicators"][id].clone()
+}
+
+#[test]
+fn the_health_report_of_a_pipeline_that_runs_has_nothing_to_tell() {
+    let service = two_pipelines();
+    let report = service.get("/_health_report").json();
+    assert_eq!(report["status"], "green");
+    assert_eq!(report["symptom"], "1 indicator is healthy (`pipelines`)");
+    assert!(report["pipeline"].is_null() && report["timestamp"].is_string(), "{report}");
+    let main = health_of(&service, "main");
+    assert_eq!(main["symptom"], "The pipeline is healthy");
+    assert_eq!(main["details"]["status"], json!({ "state": "RUNNING" }));
+    assert!(main["diagnosis"].is_null() && main["impacts"].is_null(), "{main}");
+    let none = Service::start(empty_node()).get("/_health_report").json();
+    assert_eq!(none["indicators"]["pipelines"]["symptom"], "no indicators");
+    assert_eq!(none["status"], "green");
+}
+
+#[test]
+fn the_health_report_says_what_is_wrong_what_that_means_and_what_to_do() {
+    let service = two_pipelines();
+    service.node.set_pipeline_state(&"main".into(), PipelineState::Finished);
+    let main = health_of(&service, "main");
+    assert_eq!(main["status"], "yellow");
+    assert_eq!(main["symptom"], "The pipeline is concerning; 1 area is impacted and 1 diagnosis is available");
+    assert_eq!(main["diagnosis"][0]["id"], "logstash:health:pipeline:status:diagnosis:finished");
+    assert!(["cause", "action", "help_url"].iter().all(|part| main["diagnosis"][0][part].is_string()), "{main}");
+    assert_eq!(main["impacts"][0]["id"], "logstash:health:pipeline:status:impact:not_processing");
+    assert_eq!(main["impacts"][0]["severity"], 10);
+    assert_eq!(main["impacts"][0]["impact_areas"], json!(["pipeline_execution"]));
+    service.node.set_pipeline_state(&"dlq replay".into(), PipelineState::Terminated);
+    let report = service.get("/_health_report").json();
+    assert_eq!(report["status"], "red");
+    let symptom = "1 indicator is unhealthy (`dlq replay`) and 1 indicator is concerning (`main`)";
+    assert_eq!(report["indicators"]["pipelines"]["symptom"], symptom);
+    assert_eq!(service.get("/").json()["status"], "red");
+}
+
+#[test]
+fn a_pipeline_that_was_started_again_after_a_crash_is_concerning_for_a_while() {
+    let service = two_pipelines();
+    service.node.recovered(&"main".into());
+    let main = health_of(&service, "main");
+    assert_eq!(main["status"], "yellow");
+    assert_eq!(main["diagnosis"][0]["id"], "logstash:health:pipeline:recovery:diagnosis:5m-recovery-recent");
+    assert_eq!(main["details"]["recovery_log"].as_array().unwrap().len(), 1);
+    (0..4).for_each(|_| service.node.recovered(&"main".into()));
+    assert_eq!(health_of(&service, "main")["status"], "red");
+}
+
+#[test]
+fn every_diagnosis_is_explained_where_the_report_points_to() {
+    let page = std::fs::read_to_string("docs/health.md").unwrap();
+    for anchor in [
+        "loading",
+        "finished",
+        "terminated",
+        "unknown",
+        "5m-blocked",
+        "5m-nearly-blocked",
+        "1m-blocked",
+        "1m-nearly-blocked",
+        "5m-recovery-repeated",
+        "5m-recovery-recent",
+    ] {
+        assert!(page.contains(&format!("## {anchor}\n")), "docs/health.md does not explain {anchor}");
+    }
+}
+
+#[test]
+fn levels_of_loggers_are_shown_changed_and_put_back() {
+    let service = two_pipelines();
+    let level = |logger: &str| service.get("/_node/logging").json()["loggers"][logger].clone();
+    assert_eq!(level(""), "WARN");
+    let answer = service.put("/_node/logging", r#"{"logger.logstash.agent":"debug"}"#);
+    assert_eq!((answer.status, &answer.json()["acknowledged"]), (200, &json!(true)));
+    assert_eq!(answer.json()["host"], "demo-host");
+    assert_eq!(level("logstash.agent"), "DEBUG");
+    assert_eq!(service.request("PUT", "/_node/logging/reset").json()["acknowledged"], true);
+    assert_eq!(service.get("/_node/logging").json()["loggers"].get("logstash.agent"), None);
+    for (body, error) in [
+        (r#"{"logger.logstash":"loud"}"#, "invalid level[loud] for logger[logstash]"),
+        (r#"{"level":"DEBUG"}"#, "unrecognized option [level]"),
+    ] {
+        let answer = service.put("/_node/logging", body);
+        assert_eq!((answer.status, &answer.json()["error"]), (200, &json!(error)));
+    }
+    let answer = service.put("/_node/logging", "[");
+    assert!(answer.json()["error"].as_str().unwrap().starts_with("the body is no JSON object"));
+}
+
 #[test]
 fn orchestrators_hear_whether_the_program_lives_and_is_ready() {
     let node = empty_node();
@@ -418,7 +513,7 @@ async fn a_disabled_api_listens_nowhere() {
         ..empty_node().identity().clone()
     };
     let node = Arc::new(Node::new(identity));
-    assert!(Server::bind(&settings, node.clone()).await.unwrap().is_none());
+    assert!(Server::bind(&settings, node.clone(), Arc::new(Levels::new(LogLevel::Warn))).await.unwrap().is_none());
     assert_eq!(node.http_address(), None);
 }
 

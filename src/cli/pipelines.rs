@@ -53,12 +53,13 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
     let Job { settings, listed, lister, shared, data, logging } = job;
+    let levels = logging.levels();
     runtime.spawn(reopen_log_on_hangup(logging));
     let node = Arc::new(Node::new(identity(&settings, &data)));
     let end = runtime.block_on(async {
         // The API is there before the first pipeline starts and answers until the last one has ended.
         let stop = CancellationToken::new();
-        let server = Server::bind(&settings.api, node.clone()).await.map_err(|error| error.to_string())?;
+        let server = Server::bind(&settings.api, node.clone(), levels).await.map_err(|error| error.to_string())?;
         let serving = server.map(|server| tokio::spawn(server.serve(stop.clone())));
         let assignment = Assignment {
             listed,

@@ -2,13 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::plain::word;
 use super::record::{Detail, Record};
 
 /// The whole line, line feed included.
 pub(super) fn line(record: &Record) -> String {
     let mut object = Map::new();
-    object.insert("level".into(), word(record.level).into());
+    object.insert("level".into(), record.level.as_str().into());
     object.insert("loggerName".into(), record.logger.clone().into());
     object.insert("timeMillis".into(), record.time.timestamp().as_millisecond().into());
     object.insert("thread".into(), record.thread.clone().into());

@@ -5,7 +5,6 @@
 use std::fmt::Write;
 
 use super::record::{Detail, Record};
-use crate::settings::LogLevel;
 
 /// The whole line, line feed included.
 pub(super) fn line(record: &Record) -> String {
@@ -21,7 +20,7 @@ pub(super) fn line(record: &Record) -> String {
         t.minute(),
         t.second(),
         t.millisecond(),
-        word(record.level),
+        record.level.as_str(),
         record.logger
     );
     for id in [&record.context.pipeline, &record.context.plugin].into_iter().flatten() {
@@ -38,19 +37,6 @@ pub(super) fn line(record: &Record) -> String {
     details(&record.details, &mut out);
     out.push('\n');
     out
-}
-
-/// The word of a level.
-pub(super) fn word(level: LogLevel) -> &'static str {
-    match level {
-        LogLevel::Off => "OFF",
-        LogLevel::Fatal => "FATAL",
-        LogLevel::Error => "ERROR",
-        LogLevel::Warn => "WARN",
-        LogLevel::Info => "INFO",
-        LogLevel::Debug => "DEBUG",
-        LogLevel::Trace => "TRACE",
-    }
 }
 
 fn details(details: &[(String, Detail)], out: &mut String) {

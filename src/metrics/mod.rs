@@ -23,7 +23,7 @@ pub use pipeline::{
     QueueFlows, QueueView, Totals,
 };
 pub use plugin::{CodecInfo, PluginFlows, PluginInfo, PluginMetrics};
-pub use reloads::{ReloadError, Reloads};
+pub use reloads::{Recoveries, ReloadError, Reloads};
 pub use stopwatch::{Stopwatch, StopwatchGuard};
 
 /// A number that grows, or one that is set to what there is now.

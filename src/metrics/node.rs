@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use super::flow::Windows;
 use super::pipeline::{PipelineFlows, PipelineRun, PipelineState, PipelineStatus, PipelineView, Totals};
 use super::process::{ProcessFigures, ProcessWatch};
-use super::{ReloadError, Reloads};
+use super::{Recoveries, ReloadError, Reloads};
 
 /// Who this node is.
 #[derive(Clone, Debug)]
@@ -70,6 +70,7 @@ impl Pipelines {
             id: id.clone(),
             state: PipelineState::Loading,
             reloads: Reloads::default(),
+            recoveries: Recoveries::default(),
             run: None,
         })
     }
@@ -183,6 +184,11 @@ impl Node {
         let mut pipelines = self.pipelines.write();
         pipelines.failures += 1;
         pipelines.status(id).reloads.failed(error);
+    }
+
+    /// A pipeline that had crashed runs again.
+    pub fn recovered(&self, id: &Arc<str>) {
+        self.pipelines.write().status(id).recoveries.note();
     }
 
     /// A pipeline is no longer configured.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::flow::{self, Flow, Windows};
 use super::plugin::{PluginFlows, PluginInfo, PluginTotals};
-use super::{Counter, Graph, Reloads, Stopwatch};
+use super::{Counter, Graph, Recoveries, Reloads, Stopwatch};
 use crate::dead_letter;
 use crate::queue::persisted;
 
@@ -166,6 +166,8 @@ pub struct PipelineStatus {
     pub state: PipelineState,
     /// How often it was loaded anew.
     pub reloads: Reloads,
+    /// When it was started again after a crash.
+    pub recoveries: Recoveries,
     /// Its last run; none until it has started.
     pub run: Option<Arc<PipelineRun>>,
 }

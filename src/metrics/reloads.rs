@@ -1,4 +1,4 @@
-//! How often a pipeline was loaded anew while the program ran, and how the last attempts went.
+//! How often a pipeline was loaded anew while the program ran, how the last attempts went, and what became of crashes.
 
 use jiff::Timestamp;
 
@@ -24,6 +24,26 @@ pub struct ReloadError {
     pub message: String,
     /// Further lines: the places that the message is about.
     pub backtrace: Option<Vec<String>>,
+}
+
+/// When a pipeline was started again after a crash. Lives as long as [`Reloads`].
+#[derive(Clone, Debug, Default)]
+pub struct Recoveries(Vec<Timestamp>);
+
+/// How long a recovery is remembered, in seconds.
+const REMEMBERED: i64 = 5 * 60;
+
+impl Recoveries {
+    /// Those of the last five minutes.
+    pub fn recent(&self) -> Vec<Timestamp> {
+        let now = Timestamp::now();
+        self.0.iter().copied().filter(|at| now.as_second() - at.as_second() < REMEMBERED).collect()
+    }
+
+    pub(super) fn note(&mut self) {
+        self.0 = self.recent();
+        self.0.push(Timestamp::now());
+    }
 }
 
 impl Reloads {

@@ -139,7 +139,7 @@ fn pipeline_flows(flows: &PipelineFlows) -> Map<String, Value> {
 }
 
 /// A rate that is no number is a word; JSON has no infinity.
-fn flow(flow: &Flow) -> Value {
+pub(super) fn flow(flow: &Flow) -> Value {
     let rate = |rate: f64| match serde_json::Number::from_f64(rate) {
         Some(number) => Value::Number(number),
         None => Value::from(if rate > 0.0 { "Infinity" } else { "-Infinity" }),

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
 use super::health;
-use crate::metrics::Node;
+use crate::metrics::{Identity, Node};
 use crate::version;
 
 /// One member of an answer, and what makes it.
@@ -91,8 +91,25 @@ pub(super) async fn not_found(request: Request) -> Response {
 
 /// What stands in front of every answer.
 fn metadata(node: &Node) -> Map<String, Value> {
+    let mut document = identity(node);
+    let Identity { defaults, cluster_uuid, .. } = node.identity();
+    document.insert("status".to_owned(), json!(health::status(node).as_str()));
+    let pipeline = json!({
+        "workers": defaults.workers,
+        "batch_size": defaults.batch_size,
+        "batch_delay": defaults.batch_delay_ms,
+    });
+    document.insert("pipeline".to_owned(), pipeline);
+    if let Some(uuid) = cluster_uuid {
+        document.insert("monitoring".to_owned(), json!({ "cluster_uuid": uuid }));
+    }
+    document
+}
+
+/// Who answers.
+pub(super) fn identity(node: &Node) -> Map<String, Value> {
     let identity = node.identity();
-    let mut document = object(json!({
+    object(json!({
         "host": identity.host,
         "version": version::LOGSTASH,
         "spillway_version": version::SPILLWAY,
@@ -101,17 +118,7 @@ fn metadata(node: &Node) -> Map<String, Value> {
         "name": identity.name,
         "ephemeral_id": node.ephemeral_id(),
         "snapshot": false,
-        "status": health::status(node).as_str(),
-        "pipeline": {
-            "workers": identity.defaults.workers,
-            "batch_size": identity.defaults.batch_size,
-            "batch_delay": identity.defaults.batch_delay_ms,
-        },
-    }));
-    if let Some(uuid) = &identity.cluster_uuid {
-        document.insert("monitoring".to_owned(), json!({ "cluster_uuid": uuid }));
-    }
-    document
+    }))
 }
 
 /// The members of a document that is an object.

@@ -10,6 +10,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::{Api, router};
+use crate::logging::Levels;
 use crate::metrics::{Node, flow};
 use crate::settings::ApiSettings;
 
@@ -57,11 +58,12 @@ fn in_words((first, last): &(u16, u16)) -> String {
 pub struct Server {
     listener: TcpListener,
     node: Arc<Node>,
+    levels: Arc<Levels>,
 }
 
 impl Server {
-    /// Takes the first free port and tells the node its address. `None` when the API is switched off.
-    pub async fn bind(settings: &ApiSettings, node: Arc<Node>) -> Result<Option<Self>, BindError> {
+    /// Takes the first free port and tells the node its address. `levels` are shown and changed through it. `None` when the API is switched off.
+    pub async fn bind(settings: &ApiSettings, node: Arc<Node>, levels: Arc<Levels>) -> Result<Option<Self>, BindError> {
         if !settings.enabled {
             tracing::info!(target: "logstash.agent", "HTTP API is disabled (`api.enabled` is false)");
             return Ok(None);
@@ -72,13 +74,13 @@ impl Server {
             tracing::info!(target: "logstash.agent", port = address.port(), ssl_enabled = false,
                 "Successfully started Logstash API endpoint");
         }
-        Ok(Some(Self { listener, node }))
+        Ok(Some(Self { listener, node, levels }))
     }
 
     /// Answers requests, and captures the counters that rates are made of, until `stop`.
     pub async fn serve(self, stop: CancellationToken) {
-        let Self { listener, node } = self;
-        let app = router(Api { node: node.clone(), stop: stop.clone() });
+        let Self { listener, node, levels } = self;
+        let app = router(Api { node: node.clone(), levels, stop: stop.clone() });
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
         let overdue = async {
             stop.cancelled().await;

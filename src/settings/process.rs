@@ -62,6 +62,19 @@ impl LogLevel {
             _ => return None,
         })
     }
+
+    /// As loggers and the API spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LogLevel::Off => "OFF",
+            LogLevel::Fatal => "FATAL",
+            LogLevel::Error => "ERROR",
+            LogLevel::Warn => "WARN",
+            LogLevel::Info => "INFO",
+            LogLevel::Debug => "DEBUG",
+            LogLevel::Trace => "TRACE",
+        }
+    }
 }
 
 /// The `log.*` settings.

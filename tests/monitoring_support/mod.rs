@@ -11,12 +11,13 @@ use serde_json::Value;
 use spillway::config::ast::PluginKind;
 use spillway::config::source::Place;
 use spillway::dead_letter::Stats;
+use spillway::logging::Levels;
 use spillway::metrics::{
     CodecInfo, ConditionVertex, DeadLetterView, Defaults, Edge, Graph, Identity, Node, PipelineMetrics, PipelineState,
     PipelineView, PluginInfo, PluginMetrics,
 };
 use spillway::monitoring::Server;
-use spillway::settings::ApiSettings;
+use spillway::settings::{ApiSettings, LogLevel};
 use tokio_util::sync::CancellationToken;
 
 /// Ids of the two conditions of `main`, as in the fixtures.
@@ -54,7 +55,10 @@ impl Service {
             environment: String::new(),
             basic_auth: None,
         };
-        let server = runtime.block_on(Server::bind(&settings, node.clone())).unwrap().unwrap();
+        let server = runtime
+            .block_on(Server::bind(&settings, node.clone(), Arc::new(Levels::new(LogLevel::Warn))))
+            .unwrap()
+            .unwrap();
         let stop = CancellationToken::new();
         runtime.spawn(server.serve(stop.clone()));
         let address = node.http_address().unwrap();
@@ -66,8 +70,21 @@ impl Service {
     }
 
     pub fn request(&self, method: &str, target: &str) -> Answer {
+        self.send(method, target, "")
+    }
+
+    pub fn put(&self, target: &str, body: &str) -> Answer {
+        self.send("PUT", target, body)
+    }
+
+    fn send(&self, method: &str, target: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        write!(stream, "{method} {target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, text) = answer.split_once("\r\n\r\n").unwrap();

@@ -296,6 +296,7 @@ impl Keeper {
         };
         match started {
             Ok(()) if action == Action::Reload => self.office.node.reload_succeeded(&self.id),
+            Ok(()) if action == Action::Recover => self.office.node.recovered(&self.id),
             Ok(()) => {}
             Err(failure) => self.refuse(version, action, failure, false),
         }
