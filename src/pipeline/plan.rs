@@ -19,6 +19,7 @@ use crate::plugins::{
     Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop,
     registry,
 };
+use crate::settings::RubySettings;
 
 /// What a pipeline gives to all of its plugins.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct Environment {
     pub dead_letters: DeadLetterQueue,
     /// The time of day.
     pub clock: Clock,
+    /// How Ruby code is run.
+    pub ruby: RubySettings,
     /// What plugins of all pipelines of the process have in common.
     pub process: Commons,
     /// Cancelled when the pipeline is to end.
@@ -57,6 +60,7 @@ impl Environment {
             host: Arc::from("test-host"),
             dead_letters: DeadLetterQueue::default(),
             clock: Clock::default(),
+            ruby: RubySettings::default(),
             process: Commons::default(),
             stop: Stop::new(),
         }
@@ -380,6 +384,7 @@ impl Compiler<'_> {
             path_settings: environment.path_settings.clone(),
             host: environment.host.clone(),
             clock: environment.clock.clone(),
+            ruby: environment.ruby.clone(),
             process: environment.process.clone(),
             claims: self.claims.clone(),
             commons: self.commons.clone(),

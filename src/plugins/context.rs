@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::{DeadLetterQueue, DeadLetters, Stop};
 use crate::event::{Clock, EscapeStyle};
 use crate::metrics::PluginMetrics;
-use crate::settings::Ecs;
+use crate::settings::{Ecs, RubySettings};
 
 /// Folders of state that belong to one plugin each, known while a configuration is built.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +67,8 @@ pub struct Context {
     pub clock: Clock,
     /// Folders of state that plugins of this pipeline have claimed.
     pub claims: Claims,
+    /// How Ruby code is run.
+    pub ruby: RubySettings,
     /// What plugins of this pipeline have in common.
     pub commons: Commons,
     /// What plugins of all pipelines of the process have in common.
@@ -101,6 +103,7 @@ impl Context {
             is_only_output: false,
             clock: Clock::default(),
             claims: Claims::default(),
+            ruby: RubySettings::default(),
             commons: Commons::default(),
             process: Commons::default(),
             stop: Stop::new(),

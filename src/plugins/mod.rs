@@ -23,6 +23,7 @@ pub mod options;
 pub mod outputs;
 mod refresh;
 pub mod registry;
+mod ruby;
 mod sink;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -52,6 +52,7 @@ pub const FILTERS: &[FilterPlugin] = &[
     filters::prune::PLUGIN,
     filters::range::PLUGIN,
     filters::replay::PLUGIN,
+    filters::ruby::PLUGIN,
     filters::sleep::PLUGIN,
     filters::split::PLUGIN,
     filters::syslog_pri::PLUGIN,

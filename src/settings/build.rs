@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::kind::Value;
-use super::pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType};
+use super::pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, RubyIsolation, RubySettings};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -168,8 +168,23 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
         reloadable: values.bool("pipeline.reloadable"),
         metric_collect: values.bool("metric.collect"),
         poison_batch_limit: values.integer("pipeline.poison_batch_limit").unwrap_or_default(),
+        ruby: ruby(values),
         faults,
         id,
+    }
+}
+
+fn ruby(values: &Values) -> RubySettings {
+    let usual = RubySettings::default();
+    RubySettings {
+        command: values.text("spillway.ruby.command").unwrap_or(usual.command),
+        isolation: match values.word("spillway.ruby.isolation") {
+            "worker" => RubyIsolation::Worker,
+            "pipeline" => RubyIsolation::Pipeline,
+            _ => RubyIsolation::Auto,
+        },
+        timeout: values.time("spillway.ruby.timeout").unwrap_or(usual.timeout),
+        memory: values.integer("spillway.ruby.memory").unwrap_or(usual.memory),
     }
 }
 

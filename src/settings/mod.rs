@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use build::host_name;
-pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType};
+pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, RubyIsolation, RubySettings};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };

@@ -27,6 +27,7 @@ pub mod mutate;
 pub mod prune;
 pub mod range;
 pub mod replay;
+pub mod ruby;
 pub mod sleep;
 pub mod split;
 pub mod syslog_pri;

@@ -1,0 +1,84 @@
+//! The options of `ruby`, and what is wrong with a script, told at its line.
+
+use std::io;
+
+use super::Ruby;
+use crate::event::{Map, Value};
+use crate::plugins::ruby::{Fault, Script, Scripts};
+use crate::plugins::{Filter, Options};
+
+pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
+    let code =
+        options.string("code").doc("Ruby code; `event` is the event, `new_event_block` takes new ones.").optional();
+    let init = options.string("init").doc("Ruby code that is run once, before the first event.").optional();
+    let path = options.path("path").doc("A file with a `filter` method, instead of `code`.").optional();
+    let parameters = options.hash("script_params").doc("What the `register` method of the file is given.").optional();
+    let tag =
+        options.string("tag_on_exception").doc("Tag of an event whose script raised.").default("_rubyexception".into());
+    let tag_with_message = options
+        .value("tag_with_exception_message")
+        .doc("Any value adds a tag with the exception's message, `false` as well.")
+        .optional();
+    if tag_with_message == Some(Value::Bool(false))
+        || tag_with_message.as_ref().and_then(Value::as_str) == Some("false")
+    {
+        let message = "any value switches `tag_with_exception_message` on, as in Logstash: leave the option out";
+        options.warn("tag_with_exception_message", "ruby-tag", message);
+    }
+    let mut source = Map::new();
+    source.insert("id", &*options.context().plugin_id);
+    let script = match (code, path) {
+        (None, None) => {
+            let message = "the ruby filter needs `code` or `path`: without either it does nothing";
+            options.warn("", "ruby-without-code", message);
+            None
+        }
+        (Some(_), Some(_)) => {
+            options.invalid("path", "the ruby filter takes `code` or `path`, not both");
+            None
+        }
+        (Some(code), None) => {
+            source.insert("code", code);
+            if let Some(init) = init {
+                source.insert("init", init);
+            }
+            load(source, options)
+        }
+        (None, Some(path)) => {
+            source.insert("path", path.to_string_lossy().as_ref());
+            source.insert("script_params", parameters.unwrap_or_default().into_iter().collect::<Map>());
+            load(source, options)
+        }
+    };
+    Box::new(Ruby { script, tag, tag_with_message: tag_with_message.is_some(), context: options.context().clone() })
+}
+
+fn load(source: Map, options: &mut Options<'_>) -> Option<Script> {
+    let context = options.context();
+    let scripts = context.commons.get::<Scripts>();
+    match scripts.load(source.clone(), context) {
+        Ok(script) => Some(script),
+        Err(Fault::NoInterpreter(failure)) => {
+            options.invalid("", format!("the {} needs Ruby: {failure}. {}", options.owner(), INSTALL));
+            None
+        }
+        Err(Fault::Script { option, message, line }) => {
+            let text = source.get(&option).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let part = line.and_then(|line| line_at(&text, line)).filter(|_| option != "path");
+            let error = io::Error::other(format!("`{option}` of the {}: {message}", options.owner()));
+            options.wrong_text(&option, &text, part, "ruby", &error, None);
+            None
+        }
+    }
+}
+
+const INSTALL: &str =
+    "Install the package `ruby` (`apt-get install ruby`), or name the program in `spillway.ruby.command`";
+
+/// Where a line of a text lies, without the blanks around it.
+fn line_at(text: &str, line: usize) -> Option<std::ops::Range<usize>> {
+    let whole = text.split('\n').nth(line.checked_sub(1)?)?;
+    let start = whole.as_ptr() as usize - text.as_ptr() as usize + (whole.len() - whole.trim_start().len());
+    let trimmed = whole.trim();
+    (!trimmed.is_empty()).then(|| start..start + trimmed.len())
+}

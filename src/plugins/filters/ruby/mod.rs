@@ -1,0 +1,110 @@
+//! `ruby`: runs Ruby code on each event.
+
+mod build;
+
+use crate::event::Event;
+use crate::plugins::ruby::{Answer, Exception, Script};
+use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, Sent};
+
+/// The plugin.
+pub const PLUGIN: FilterPlugin =
+    FilterPlugin { name: "ruby", summary: "Runs Ruby code on each event.", build: build::build };
+
+/// A filter without a script does nothing, not even what the common options ask for.
+struct Ruby {
+    script: Option<Script>,
+    tag: String,
+    /// Whether the message of an exception becomes a tag, too.
+    tag_with_message: bool,
+    context: Context,
+}
+
+impl Filter for Ruby {
+    fn filter(&self, batch: &mut FilterBatch<'_>) {
+        let Some(script) = &self.script else { return };
+        let answers = script.run(&batch.events().collect::<Vec<_>>());
+        let mut answers = answers.into_iter();
+        batch.each_emitting_with_common(|event, emitter, common| {
+            let Some(answer) = answers.next() else { return Outcome::Unmatched };
+            self.apply(script, answer, event, emitter, &mut |event| common.apply(event))
+        });
+    }
+
+    fn remembers(&self) -> bool {
+        self.script.as_ref().is_some_and(|script| script.state.is_some())
+    }
+}
+
+impl Ruby {
+    fn apply(
+        &self,
+        script: &Script,
+        answer: Answer,
+        event: &mut Event,
+        emitter: &mut Emitter,
+        common: &mut dyn FnMut(&mut Event),
+    ) -> Outcome {
+        let mut ran = match answer {
+            Answer::Ran(ran) => ran,
+            Answer::Killed(reason) => {
+                self.bury(event, &reason);
+                return Outcome::Unmatched;
+            }
+            Answer::NotRun(reason) => {
+                self.fail(event, &reason);
+                return Outcome::Unmatched;
+            }
+        };
+        let applied = ran.apply(event, &mut script.references());
+        for new in applied.new_events {
+            emitter.emit(new, Outcome::Unmatched);
+        }
+        match (ran.exception, applied.error) {
+            (Some(exception), _) => {
+                if ran.matched {
+                    common(event);
+                }
+                self.note(event, &exception);
+                Outcome::Unmatched
+            }
+            (None, Some(error)) => {
+                self.fail(event, &error);
+                Outcome::Unmatched
+            }
+            (None, None) => Outcome::Matched,
+        }
+    }
+
+    fn note(&self, event: &mut Event, exception: &Exception) {
+        tracing::error!(
+            target: "logstash.filters.ruby",
+            class = exception.class,
+            backtrace = exception.backtrace.join(", "),
+            "Ruby exception occurred: {}",
+            exception.message
+        );
+        self.tag(event, &exception.message);
+    }
+
+    fn fail(&self, event: &mut Event, reason: &str) {
+        tracing::error!(target: "logstash.filters.ruby", "the script was not run: {reason}");
+        self.tag(event, reason);
+    }
+
+    fn tag(&self, event: &mut Event, message: &str) {
+        if self.tag_with_message {
+            event.tag(&format!("{}: {message}", self.tag));
+        }
+        event.tag(&self.tag);
+    }
+
+    /// An event that ends the interpreter is tagged, and goes to the dead letter queue if there is one.
+    fn bury(&self, event: &mut Event, reason: &str) {
+        self.fail(event, reason);
+        match self.context.dead_letters.send(event, reason) {
+            // What could not be stored before the stop is not acknowledged, and comes again.
+            Sent::Stored | Sent::NotStored => event.cancel(),
+            Sent::Refused | Sent::Skipped => {}
+        }
+    }
+}

@@ -1,0 +1,73 @@
+# Takes requests of Spillway until there are no more.
+module Spillway
+  class Server
+    # An answer is under way at least so often, in seconds: Spillway takes silence for a script that hangs.
+    SIGN_OF_LIFE = 1.0
+
+    def initialize
+      @scripts = {}
+    end
+
+    def serve
+      loop do
+        kind, *rest = Wire.read
+        case kind
+        when "hello" then Wire.write(Wire::ANSWER, hello(*rest))
+        when "load" then Wire.write(Wire::ANSWER, load(*rest))
+        when "run" then run(*rest)
+        end
+      end
+    end
+
+    private
+
+    def hello(settings)
+      Reference.escape_style = settings["escape_style"]
+      bytes = settings["memory"]
+      Process.setrlimit(Process::RLIMIT_AS, bytes) if bytes.positive?
+      LogStash.const_set(:SETTINGS, LogStash::Settings.new(settings["logstash"]))
+      Object.const_set(:LOGSTASH_VERSION, settings["version"])
+      RUBY_VERSION
+    end
+
+    def load(number, spec)
+      @scripts[number] = script(spec)
+      spec["check"] ? Analysis.of(spec) : nil
+    rescue Fault => e
+      { "option" => e.option, "message" => Values.text(e.message), "line" => e.line }
+    end
+
+    def script(spec)
+      return ScriptFile.new(spec) if spec["path"]
+
+      filter = LogStash::Filters::Ruby.new(spec)
+      filter.prepare(spec["init"])
+      filter
+    end
+
+    # With `careful` each answer is on its way before the next event is looked at.
+    def run(number, careful, events)
+      script = @scripts.fetch(number)
+      answers = []
+      last = now
+      events.each do |fields, metadata|
+        if careful || now - last > SIGN_OF_LIFE
+          Wire.write(Wire::PROGRESS, answers)
+          answers = []
+          last = now
+        end
+        answers << script.run(LogStash::Event.received(fields, metadata)).to_answer
+      end
+      Wire.write(Wire::ANSWER, answers)
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end
+
+# Spillway ends this process by closing its input; a signal to the whole group is not meant for it.
+%w[INT TERM HUP].each { |signal| trap(signal, "IGNORE") }
+Spillway::Wire.end_with(Process.ppid)
+Spillway::Server.new.serve
