@@ -40,6 +40,8 @@ pub struct Environment {
     pub dead_letters: DeadLetterQueue,
     /// The time of day.
     pub clock: Clock,
+    /// Number of worker threads.
+    pub workers: usize,
     /// How Ruby code is run.
     pub ruby: RubySettings,
     /// What plugins of all pipelines of the process have in common.
@@ -60,6 +62,7 @@ impl Environment {
             host: Arc::from("test-host"),
             dead_letters: DeadLetterQueue::default(),
             clock: Clock::default(),
+            workers: 1,
             ruby: RubySettings::default(),
             process: Commons::default(),
             stop: Stop::new(),
@@ -384,6 +387,7 @@ impl Compiler<'_> {
             path_settings: environment.path_settings.clone(),
             host: environment.host.clone(),
             clock: environment.clock.clone(),
+            workers: environment.workers,
             ruby: environment.ruby.clone(),
             process: environment.process.clone(),
             claims: self.claims.clone(),

@@ -67,6 +67,8 @@ pub struct Context {
     pub clock: Clock,
     /// Folders of state that plugins of this pipeline have claimed.
     pub claims: Claims,
+    /// Number of worker threads.
+    pub workers: usize,
     /// How Ruby code is run.
     pub ruby: RubySettings,
     /// What plugins of this pipeline have in common.
@@ -103,6 +105,7 @@ impl Context {
             is_only_output: false,
             clock: Clock::default(),
             claims: Claims::default(),
+            workers: 1,
             ruby: RubySettings::default(),
             commons: Commons::default(),
             process: Commons::default(),

@@ -95,6 +95,11 @@ pub trait Filter: Send + Sync {
         false
     }
 
+    /// Whether it is flushed every five seconds without `periodic_flush`.
+    fn flushes_by_itself(&self) -> bool {
+        false
+    }
+
     /// Gives out events that were held back, with [`FilterBatch::release`]. They go on with the next filter. `batch`
     /// holds no events; `last` at the end of the pipeline.
     fn flush(&self, _batch: &mut FilterBatch<'_>, _last: bool) {}

@@ -27,6 +27,7 @@ pub const INPUTS: &[InputPlugin] = &[
 /// Every filter, sorted by name.
 pub const FILTERS: &[FilterPlugin] = &[
     filters::age::PLUGIN,
+    filters::aggregate::PLUGIN,
     filters::alter::PLUGIN,
     filters::anonymize::PLUGIN,
     filters::bytes::PLUGIN,

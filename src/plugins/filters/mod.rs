@@ -1,6 +1,7 @@
 //! Filters, one file each, named as in a `.conf`.
 
 pub mod age;
+pub mod aggregate;
 pub mod alter;
 pub mod anonymize;
 pub mod bytes;

@@ -130,7 +130,7 @@ fn operate(
 }
 
 /// An event of its fields and its metadata, just as the script left it.
-fn new_event(parts: Value) -> Option<Event> {
+pub fn new_event(parts: Value) -> Option<Event> {
     let [Value::Map(fields), Value::Map(metadata)] = items(parts)? else { return None };
     Some(event_of(fields, metadata))
 }

@@ -15,13 +15,14 @@ use crate::event::{EscapeStyle, Template, Value};
 use crate::plugins::Context;
 
 /// The program that Ruby runs, in the order in which its parts need each other.
-const RUNTIME: [(&str, &str); 8] = [
+const RUNTIME: [(&str, &str); 9] = [
     ("spillway/wire.rb", include_str!("runtime/wire.rb")),
     ("spillway/values.rb", include_str!("runtime/values.rb")),
     ("spillway/timestamp.rb", include_str!("runtime/timestamp.rb")),
     ("spillway/event.rb", include_str!("runtime/event.rb")),
     ("spillway/logstash.rb", include_str!("runtime/logstash.rb")),
     ("spillway/scripts.rb", include_str!("runtime/scripts.rb")),
+    ("spillway/aggregate.rb", include_str!("runtime/aggregate.rb")),
     ("spillway/analysis.rb", include_str!("runtime/analysis.rb")),
     ("spillway/main.rb", include_str!("runtime/main.rb")),
 ];
@@ -257,7 +258,7 @@ fn hello(context: &Context) -> Vec<u8> {
     let mut message = Encoder::default();
     message.list(2);
     message.text("hello");
-    message.map(4);
+    message.map(5);
     message.text("escape_style");
     message.text(match context.escape_style {
         EscapeStyle::None => "none",
@@ -266,6 +267,8 @@ fn hello(context: &Context) -> Vec<u8> {
     });
     message.text("memory");
     message.value(&Value::Integer(i64::try_from(context.ruby.memory).unwrap_or(i64::MAX)));
+    message.text("timeout");
+    message.value(&Value::Float(context.ruby.timeout.as_secs_f64()));
     message.text("version");
     message.text(crate::version::LOGSTASH);
     message.text("logstash");

@@ -9,7 +9,9 @@ mod answer;
 mod interpreter;
 mod marshal;
 mod projection;
+mod report;
 mod scripts;
 
-pub use answer::{Answer, Exception};
-pub use scripts::{Fault, Script, Scripts};
+pub use answer::{Answer, Exception, Ran, items, new_event};
+pub use report::report;
+pub use scripts::{Fault, Given, Script, Scripts};

@@ -32,17 +32,15 @@ impl Projection {
         projection
     }
 
-    /// Writes an event as a list of its fields and its metadata, as far as they are named.
+    /// Writes the fields and the metadata of an event, as far as they are named.
     pub fn write(&self, event: &Event, encoder: &mut Encoder) {
-        encoder.list(2);
         self.fields.write(event.fields(), encoder);
         self.metadata.write(event.metadata(), encoder);
     }
 }
 
-/// Writes all of an event as a list of its fields and its metadata.
+/// Writes the fields and the metadata of an event, all of them.
 pub fn write_whole(event: &Event, encoder: &mut Encoder) {
-    encoder.list(2);
     encoder.fields(event.fields());
     encoder.fields(event.metadata());
 }
@@ -86,6 +84,7 @@ mod tests {
     fn seen(references: &[&str], json: &str) -> String {
         let projection = Projection::new(references.iter().copied(), EscapeStyle::None);
         let mut encoder = Encoder::default();
+        encoder.list(2);
         projection.write(&event(json), &mut encoder);
         let value = decode(encoder.finish().get(4..).unwrap()).unwrap();
         let mut out = Vec::new();

@@ -13,7 +13,7 @@ use super::answer::{Answer, References};
 use super::interpreter::{Failure, Interpreter};
 use super::marshal::Encoder;
 use super::projection::{Projection, write_whole};
-use crate::event::{Event, Map, Value};
+use crate::event::{Event, Map, Text, Value};
 use crate::plugins::Context;
 use crate::settings::RubyIsolation;
 
@@ -50,6 +50,14 @@ pub enum Fault {
         /// In which of its lines, counted from 1.
         line: Option<usize>,
     },
+}
+
+/// An event for a script, with the task that an aggregate counts it to.
+pub struct Given<'e> {
+    /// Is not changed: the answer says what to change.
+    pub event: &'e Event,
+    /// The task's id.
+    pub task: Option<Text>,
 }
 
 /// A script that was loaded.
@@ -91,6 +99,8 @@ impl Scripts {
         let style = context.escape_style;
         let projection = list.map(|list| Projection::new(list.iter().filter_map(Value::as_str), style));
         let kept = report.and_then(|report| report.get("state")).and_then(Value::as_str).map(str::to_owned);
+        let must_share = report.and_then(|report| report.get("shared")) == Some(&Value::Bool(true));
+        state.shared |= must_share;
         state.shared |= match context.ruby.isolation {
             RubyIsolation::Pipeline => true,
             RubyIsolation::Auto => kept.is_some(),
@@ -141,7 +151,7 @@ impl Drop for Taken {
 impl Script {
     /// Runs the script for events, in order; an answer for each. An interpreter that fails is replaced, and the events
     /// without an answer are run again, now so that the one is found that it fails of.
-    pub fn run(&self, events: &[&Event]) -> Vec<Answer> {
+    pub fn run(&self, events: &[Given<'_>]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(events.len());
         let mut careful = false;
         while let Some(rest) = events.get(answers.len()..).filter(|rest| !rest.is_empty()) {
@@ -153,7 +163,7 @@ impl Script {
         answers
     }
 
-    fn attempt(&self, events: &[&Event], careful: bool, answers: &mut Vec<Answer>) -> ControlFlow<()> {
+    fn attempt(&self, events: &[Given<'_>], careful: bool, answers: &mut Vec<Answer>) -> ControlFlow<()> {
         let mut taken = match self.scripts.take(&self.context) {
             Ok(taken) => taken,
             Err(failure) => {
@@ -188,17 +198,40 @@ impl Script {
         ControlFlow::Continue(())
     }
 
-    fn request(&self, events: &[&Event], careful: bool) -> Vec<u8> {
+    /// Asks for something else than to run: `verb` is a method of the script's Ruby object.
+    pub fn call(&self, verb: &str, argument: &Value) -> Result<Value, Failure> {
+        let mut taken = self.scripts.take(&self.context)?;
+        let mut request = Encoder::default();
+        request.list(3);
+        request.text(verb);
+        request.value(&Value::Integer(self.number as i64));
+        request.value(argument);
+        let answer = match taken.interpreter.as_mut() {
+            Some(interpreter) => interpreter.ask(&request.finish()),
+            None => Ok(Value::Null),
+        };
+        if answer.is_err() {
+            drop(taken.interpreter.take());
+        }
+        answer
+    }
+
+    fn request(&self, events: &[Given<'_>], careful: bool) -> Vec<u8> {
         let mut request = Encoder::default();
         request.list(4);
         request.text("run");
         request.value(&Value::Integer(self.number as i64));
         request.boolean(careful);
         request.list(events.len());
-        for event in events {
+        for given in events {
+            request.list(3);
             match &self.projection {
-                Some(projection) => projection.write(event, &mut request),
-                None => write_whole(event, &mut request),
+                Some(projection) => projection.write(given.event, &mut request),
+                None => write_whole(given.event, &mut request),
+            }
+            match &given.task {
+                Some(task) => request.text(task),
+                None => request.value(&Value::Null),
             }
         }
         request.finish()

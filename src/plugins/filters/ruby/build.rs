@@ -1,10 +1,8 @@
 //! The options of `ruby`, and what is wrong with a script, told at its line.
 
-use std::io;
-
 use super::Ruby;
 use crate::event::{Map, Value};
-use crate::plugins::ruby::{Fault, Script, Scripts};
+use crate::plugins::ruby::{Script, Scripts, report};
 use crate::plugins::{Filter, Options};
 
 pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
@@ -56,29 +54,6 @@ pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
 fn load(source: Map, options: &mut Options<'_>) -> Option<Script> {
     let context = options.context();
     let scripts = context.commons.get::<Scripts>();
-    match scripts.load(source.clone(), context) {
-        Ok(script) => Some(script),
-        Err(Fault::NoInterpreter(failure)) => {
-            options.invalid("", format!("the {} needs Ruby: {failure}. {}", options.owner(), INSTALL));
-            None
-        }
-        Err(Fault::Script { option, message, line }) => {
-            let text = source.get(&option).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let part = line.and_then(|line| line_at(&text, line)).filter(|_| option != "path");
-            let error = io::Error::other(format!("`{option}` of the {}: {message}", options.owner()));
-            options.wrong_text(&option, &text, part, "ruby", &error, None);
-            None
-        }
-    }
-}
-
-const INSTALL: &str =
-    "Install the package `ruby` (`apt-get install ruby`), or name the program in `spillway.ruby.command`";
-
-/// Where a line of a text lies, without the blanks around it.
-fn line_at(text: &str, line: usize) -> Option<std::ops::Range<usize>> {
-    let whole = text.split('\n').nth(line.checked_sub(1)?)?;
-    let start = whole.as_ptr() as usize - text.as_ptr() as usize + (whole.len() - whole.trim_start().len());
-    let trimmed = whole.trim();
-    (!trimmed.is_empty()).then(|| start..start + trimmed.len())
+    let loaded = scripts.load(source.clone(), context);
+    loaded.map_err(|fault| report(options, &source, fault)).ok()
 }

@@ -1,10 +1,13 @@
 //! `ruby`: runs Ruby code on each event.
 
 mod build;
+#[cfg(test)]
+mod tests;
 
 use crate::event::Event;
-use crate::plugins::ruby::{Answer, Exception, Script};
-use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, Sent};
+use crate::plugins::ruby::{Answer, Exception, Given, Script};
+use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, PluginError, Sent};
+use crate::settings::RubyIsolation;
 
 /// The plugin.
 pub const PLUGIN: FilterPlugin =
@@ -20,9 +23,20 @@ struct Ruby {
 }
 
 impl Filter for Ruby {
+    fn register(&self) -> Result<(), PluginError> {
+        let kept = self.script.as_ref().and_then(|script| script.state.as_ref());
+        if let Some(variable) = kept.filter(|_| self.context.ruby.isolation == RubyIsolation::Auto) {
+            tracing::info!(
+                target: "logstash.filters.ruby",
+                "the script keeps `{variable}` from event to event: one Ruby interpreter runs all scripts of the pipeline"
+            );
+        }
+        Ok(())
+    }
+
     fn filter(&self, batch: &mut FilterBatch<'_>) {
         let Some(script) = &self.script else { return };
-        let answers = script.run(&batch.events().collect::<Vec<_>>());
+        let answers = script.run(&batch.events().map(|event| Given { event, task: None }).collect::<Vec<_>>());
         let mut answers = answers.into_iter();
         batch.each_emitting_with_common(|event, emitter, common| {
             let Some(answer) = answers.next() else { return Outcome::Unmatched };
@@ -71,6 +85,7 @@ impl Ruby {
                 self.fail(event, &error);
                 Outcome::Unmatched
             }
+            (None, None) if !ran.matched => Outcome::Unmatched,
             (None, None) => Outcome::Matched,
         }
     }

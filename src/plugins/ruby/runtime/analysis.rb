@@ -141,8 +141,11 @@ module Spillway
     end
 
     class << self
+      # Aggregates keep their maps, whatever their code does.
       def of(spec)
-        { "fields" => spec["path"] ? nil : fields(spec["code"]), "state" => state(spec) }
+        fields = spec["path"] ? nil : fields(spec["code"])
+        fields&.concat([spec["timeout_timestamp_field"]].compact)
+        { "fields" => fields, "state" => spec["task_id"] ? "map" : state(spec), "shared" => spec.key?("task_id") }
       end
 
       private

@@ -1,11 +1,9 @@
 # Takes requests of Spillway until there are no more.
 module Spillway
   class Server
-    # An answer is under way at least so often, in seconds: Spillway takes silence for a script that hangs.
-    SIGN_OF_LIFE = 1.0
-
     def initialize
       @scripts = {}
+      @sign_of_life = 1.0
     end
 
     def serve
@@ -15,6 +13,7 @@ module Spillway
         when "hello" then Wire.write(Wire::ANSWER, hello(*rest))
         when "load" then Wire.write(Wire::ANSWER, load(*rest))
         when "run" then run(*rest)
+        when "flush", "save", "restore" then Wire.write(Wire::ANSWER, @scripts.fetch(rest[0]).public_send(kind, rest[1]))
         end
       end
     end
@@ -23,6 +22,8 @@ module Spillway
 
     def hello(settings)
       Reference.escape_style = settings["escape_style"]
+      # Spillway takes silence for a script that hangs: after so many seconds it hears of the answers so far.
+      @sign_of_life = settings["timeout"] / 4
       bytes = settings["memory"]
       Process.setrlimit(Process::RLIMIT_AS, bytes) if bytes.positive?
       LogStash.const_set(:SETTINGS, LogStash::Settings.new(settings["logstash"]))
@@ -40,6 +41,11 @@ module Spillway
     def script(spec)
       return ScriptFile.new(spec) if spec["path"]
 
+      if spec["task_id"]
+        filter = LogStash::Filters::Aggregate.new(spec)
+        filter.prepare
+        return filter
+      end
       filter = LogStash::Filters::Ruby.new(spec)
       filter.prepare(spec["init"])
       filter
@@ -50,13 +56,13 @@ module Spillway
       script = @scripts.fetch(number)
       answers = []
       last = now
-      events.each do |fields, metadata|
-        if careful || now - last > SIGN_OF_LIFE
+      events.each do |fields, metadata, task_id|
+        if careful || now - last > @sign_of_life
           Wire.write(Wire::PROGRESS, answers)
           answers = []
           last = now
         end
-        answers << script.run(LogStash::Event.received(fields, metadata)).to_answer
+        answers << script.run(LogStash::Event.received(fields, metadata), task_id).to_answer
       end
       Wire.write(Wire::ANSWER, answers)
     end

@@ -48,6 +48,12 @@ module Spillway
       @error = [error.class.to_s, Values.text(error.message.to_s), error.backtrace.to_a.first(8).map { |at| Values.text(at) }]
     end
 
+    # The common options do not apply, and nothing is wrong.
+    def ignore
+      @outcome = FAILED
+      self
+    end
+
     # Nil when nothing happened at all.
     def to_answer
       operations = @event.finished
@@ -86,7 +92,7 @@ module LogStash
         end
       end
 
-      def run(event)
+      def run(event, _task_id)
         result = Spillway::Result.new(event)
         begin
           filter_method(event) do |created|
@@ -137,7 +143,7 @@ module Spillway
       check(tests) if tests && !tests.empty?
     end
 
-    def run(event)
+    def run(event, _task_id)
       self.class.results(@context, event)
     end
 
