@@ -1,7 +1,6 @@
 //! Scripts that end, block or exhaust the interpreter: the event at fault is found, the others go through, nothing is lost.
 
 #[path = "support/process.rs"]
-#[allow(dead_code, reason = "only its reader of dead letters is used here")]
 mod process;
 mod program;
 

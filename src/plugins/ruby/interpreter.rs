@@ -99,7 +99,11 @@ impl Interpreter {
             parts.text(text);
         }
         interpreter.send(&parts.finish())?;
-        interpreter.ask(&hello(context))?;
+        let version = interpreter.ask(&hello(context))?;
+        let version = version.as_str().unwrap_or_default();
+        if !is_recent(version) {
+            return Err(missing(io::Error::other(format!("it is Ruby {version}, and 2.7 is the oldest that will do"))));
+        }
         Ok(interpreter)
     }
 
@@ -181,9 +185,7 @@ impl Interpreter {
         let mut head = [0; 4];
         let mut at = 0;
         while let Some(rest) = head.get_mut(at..).filter(|rest| !rest.is_empty()) {
-            at += read_some(&mut self.answers, rest, deadline, self.timeout)?
-                .ok_or(())
-                .or_else(|()| Err(self.died("")))?;
+            at += read_some(&mut self.answers, rest, deadline, self.timeout)?.ok_or_else(|| self.died(""))?;
         }
         let length = u32::from_be_bytes(head) as usize;
         if length > LONGEST {
@@ -195,7 +197,7 @@ impl Interpreter {
             frame.resize((at + CHUNK).min(length), 0);
             let room = frame.get_mut(at..).unwrap_or_default();
             let read = read_some(&mut self.answers, room, deadline, self.timeout)?;
-            frame.truncate(at + read.ok_or(()).or_else(|()| Err(self.died("")))?);
+            frame.truncate(at + read.ok_or_else(|| self.died(""))?);
         }
         Ok(frame)
     }
@@ -220,6 +222,12 @@ impl Drop for Interpreter {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether a version such as `3.1.2` is at least 2.7.
+fn is_recent(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    (parts.next(), parts.next()) >= (Some(2), Some(7))
 }
 
 /// Reads what there is; `None` at the end.

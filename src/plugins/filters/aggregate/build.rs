@@ -53,10 +53,11 @@ pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
     source.insert("end_of_task", end);
     let pushes_on_timeout = times(options, &mut source, &pattern);
     let maps_path = maps_path(options);
-    options
+    let threshold = options
         .integer("map_count_warning_threshold")
-        .doc("Accepted for Logstash's sake: the metric `aggregate_maps` has the number of maps.")
+        .doc("More maps than so many at a time are warned of.")
         .default(5000);
+    source.insert("map_count_warning_threshold", threshold);
     let context = options.context();
     let loaded = context.commons.get::<Scripts>().load(source.clone(), context);
     let script = loaded.map_err(|fault| report(options, &source, fault)).ok();

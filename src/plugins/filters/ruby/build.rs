@@ -1,8 +1,8 @@
 //! The options of `ruby`, and what is wrong with a script, told at its line.
 
-use super::Ruby;
+use super::{Ruby, Work};
 use crate::event::{Map, Value};
-use crate::plugins::ruby::{Script, Scripts, report};
+use crate::plugins::ruby::{Scripts, report};
 use crate::plugins::{Filter, Options};
 
 pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
@@ -25,15 +25,16 @@ pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
     }
     let mut source = Map::new();
     source.insert("id", &*options.context().plugin_id);
-    let script = match (code, path) {
+    let work = match (code, path) {
         (None, None) => {
             let message = "the ruby filter needs `code` or `path`: without either it does nothing";
             options.warn("", "ruby-without-code", message);
-            None
+            Work::Nothing
         }
         (Some(_), Some(_)) => {
-            options.invalid("path", "the ruby filter takes `code` or `path`, not both");
-            None
+            let message = "the ruby filter takes `code` or `path`: with both, every event is tagged, as in Logstash";
+            options.warn("path", "ruby-code-and-path", message);
+            Work::Refused
         }
         (Some(code), None) => {
             source.insert("code", code);
@@ -48,12 +49,18 @@ pub(super) fn build(options: &mut Options<'_>) -> Box<dyn Filter> {
             load(source, options)
         }
     };
-    Box::new(Ruby { script, tag, tag_with_message: tag_with_message.is_some(), context: options.context().clone() })
+    Box::new(Ruby { work, tag, tag_with_message: tag_with_message.is_some(), context: options.context().clone() })
 }
 
-fn load(source: Map, options: &mut Options<'_>) -> Option<Script> {
+fn load(source: Map, options: &mut Options<'_>) -> Work {
     let context = options.context();
     let scripts = context.commons.get::<Scripts>();
     let loaded = scripts.load(source.clone(), context);
-    loaded.map_err(|fault| report(options, &source, fault)).ok()
+    match loaded {
+        Ok(script) => Work::Script(Box::new(script)),
+        Err(fault) => {
+            report(options, &source, fault);
+            Work::Nothing
+        }
+    }
 }

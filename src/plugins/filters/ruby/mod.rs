@@ -13,9 +13,18 @@ use crate::settings::RubyIsolation;
 pub const PLUGIN: FilterPlugin =
     FilterPlugin { name: "ruby", summary: "Runs Ruby code on each event.", build: build::build };
 
-/// A filter without a script does nothing, not even what the common options ask for.
+/// What a filter does.
+enum Work {
+    /// It was given no script, and does not even do what the common options ask for.
+    Nothing,
+    /// It was given two scripts, and tags every event.
+    Refused,
+    /// It runs a script.
+    Script(Box<Script>),
+}
+
 struct Ruby {
-    script: Option<Script>,
+    work: Work,
     tag: String,
     /// Whether the message of an exception becomes a tag, too.
     tag_with_message: bool,
@@ -24,7 +33,7 @@ struct Ruby {
 
 impl Filter for Ruby {
     fn register(&self) -> Result<(), PluginError> {
-        let kept = self.script.as_ref().and_then(|script| script.state.as_ref());
+        let kept = self.script().and_then(|script| script.state.as_ref());
         if let Some(variable) = kept.filter(|_| self.context.ruby.isolation == RubyIsolation::Auto) {
             tracing::info!(
                 target: "logstash.filters.ruby",
@@ -35,7 +44,16 @@ impl Filter for Ruby {
     }
 
     fn filter(&self, batch: &mut FilterBatch<'_>) {
-        let Some(script) = &self.script else { return };
+        let script = match &self.work {
+            Work::Script(script) => script,
+            Work::Nothing => return,
+            Work::Refused => {
+                return batch.each(|event| {
+                    self.fail(event, "the filter has `code` and `path`");
+                    Outcome::Unmatched
+                });
+            }
+        };
         let answers = script.run(&batch.events().map(|event| Given { event, task: None }).collect::<Vec<_>>());
         let mut answers = answers.into_iter();
         batch.each_emitting_with_common(|event, emitter, common| {
@@ -45,11 +63,18 @@ impl Filter for Ruby {
     }
 
     fn remembers(&self) -> bool {
-        self.script.as_ref().is_some_and(|script| script.state.is_some())
+        self.script().is_some_and(|script| script.state.is_some())
     }
 }
 
 impl Ruby {
+    fn script(&self) -> Option<&Script> {
+        match &self.work {
+            Work::Script(script) => Some(script),
+            Work::Nothing | Work::Refused => None,
+        }
+    }
+
     fn apply(
         &self,
         script: &Script,

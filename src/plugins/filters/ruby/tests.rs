@@ -12,8 +12,9 @@ fn a_mistake_in_code_or_init_is_told_with_its_line() {
     assert!(syntax.contains("`code` of the ruby filter") && syntax.contains("syntax error"), "{syntax}");
     let init = error("init => 'x = 1\nraise \"no table\"' code => ''");
     assert!(init.contains("`init` of the ruby filter") && init.contains("no table (RuntimeError)"), "{init}");
-    let both = error("code => '' path => '/dev/null'");
-    assert!(both.contains("not both"), "{both}");
+    let both = "filter { ruby { code => '' path => '/dev/null' add_tag => 'ok' } }";
+    assert!(warnings(both).contains("every event is tagged"));
+    assert_eq!(filtered(both, &["{}"]), [r#"{"tags":["_rubyexception"]}"#]);
     let nothing = warnings("filter { ruby { } }");
     assert!(nothing.contains("`code` or `path`"), "{nothing}");
 }

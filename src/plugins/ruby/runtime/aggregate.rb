@@ -57,7 +57,7 @@ module LogStash
           result.ignore
         else
           pushed << push(*maps.shift) if element.nil? && @spec["push_previous_map_as_event"] && !maps.empty?
-          element ||= maps[task_id] = Element.new(reference(event), task_id)
+          element ||= began(event, task_id)
           apply(result, event, element)
         end
         result.new_events.concat(pushed)
@@ -115,6 +115,15 @@ module LogStash
 
       def maps
         MAPS[@pattern]
+      end
+
+      def began(event, task_id)
+        element = maps[task_id] = Element.new(reference(event), task_id)
+        most = @spec["map_count_warning_threshold"]
+        if maps.size == most + 1
+          @logger.warn("more than #{most} maps of `#{@pattern}` at a time: is `end_of_task` or `timeout` missing, or too large?")
+        end
+        element
       end
 
       def apply(result, event, element)

@@ -24,11 +24,20 @@ module Spillway
       Reference.escape_style = settings["escape_style"]
       # Spillway takes silence for a script that hangs: after so many seconds it hears of the answers so far.
       @sign_of_life = settings["timeout"] / 4
-      bytes = settings["memory"]
-      Process.setrlimit(Process::RLIMIT_AS, bytes) if bytes.positive?
+      limit_memory(settings["memory"])
       LogStash.const_set(:SETTINGS, LogStash::Settings.new(settings["logstash"]))
       Object.const_set(:LOGSTASH_VERSION, settings["version"])
       RUBY_VERSION
+    end
+
+    # Not every system knows the limit.
+    def limit_memory(bytes)
+      return unless bytes.positive?
+
+      most = Process.getrlimit(Process::RLIMIT_AS).last
+      Process.setrlimit(Process::RLIMIT_AS, [bytes, most].min, most)
+    rescue SystemCallError, NotImplementedError
+      nil
     end
 
     def load(number, spec)
