@@ -113,6 +113,18 @@ fn with_a_dead_letter_queue_the_event_at_fault_goes_there_with_the_reason() {
 }
 
 #[test]
+fn what_a_script_has_open_is_written_when_the_pipeline_ends() {
+    let place = Place::new().file(
+        "pipe.conf",
+        "input { stdin { codec => line } } filter { ruby { init => '@file = File.open(\"copy\", \"w\")' \
+         code => '@file.write(event.get(\"message\"))' } } output { null { } }",
+    );
+    let said = place.run_with_input("-f pipe.conf -w 1", "abc\ndef\n");
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(std::fs::read_to_string(place.join("copy")).unwrap(), "abcdef");
+}
+
+#[test]
 fn without_ruby_the_configuration_says_what_to_install() {
     let place = Place::new()
         .file("pipe.conf", "input { stdin { } } filter { ruby { code => \"\" } }")

@@ -31,6 +31,8 @@ const BOOT: &str = "STDIN.binmode; parts = Marshal.load(STDIN.read(STDIN.read(4)
                     parts.each { |name, text| eval(text, TOPLEVEL_BINDING, name) }";
 /// Longest message; a script that makes a larger one is ended.
 const LONGEST: usize = 1 << 30;
+/// How long an interpreter may take to end when it is no longer needed.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// How many bytes are read at once.
 const CHUNK: usize = 64 << 10;
 
@@ -59,10 +61,13 @@ pub enum Failure {
 /// A Ruby process. It is ended when this is dropped.
 pub struct Interpreter {
     child: Child,
-    requests: ChildStdin,
+    /// None once it was told to end.
+    requests: Option<ChildStdin>,
     answers: ChildStdout,
     timeout: Duration,
     style: EscapeStyle,
+    /// Something went wrong with it: nothing is to be expected of it any more.
+    broken: bool,
 }
 
 /// What an interpreter says on the way to an answer.
@@ -88,7 +93,8 @@ impl Interpreter {
         };
         log_lines(errors, context).map_err(missing)?;
         let style = context.escape_style;
-        let mut interpreter = Self { child, requests, answers, timeout: settings.timeout, style };
+        let mut interpreter =
+            Self { child, requests: Some(requests), answers, timeout: settings.timeout, style, broken: false };
         let nonblocking = interpreter.without_blocking();
         nonblocking.map_err(|error| missing(error.into()))?;
         let mut parts = Encoder::default();
@@ -108,7 +114,7 @@ impl Interpreter {
     }
 
     fn without_blocking(&self) -> Result<(), Errno> {
-        for fd in [self.requests.as_fd(), self.answers.as_fd()] {
+        for fd in self.requests.iter().map(AsFd::as_fd).chain([self.answers.as_fd()]) {
             let flags = rustix::fs::fcntl_getfl(fd)?;
             rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?;
         }
@@ -122,13 +128,13 @@ impl Interpreter {
 
     /// As [`Interpreter::ask`], for an answer of several parts: `take` gets those that come early.
     pub fn ask_for_parts(&mut self, request: &[u8], mut take: impl FnMut(Value)) -> Result<Value, Failure> {
-        self.send(request)?;
-        loop {
-            match self.hear()? {
-                Said::Answer(value) => return Ok(value),
-                Said::Progress(value) => take(value),
-            }
+        let mut answer = self.send(request).and_then(|()| self.hear());
+        while let Ok(Said::Progress(value)) = answer {
+            take(value);
+            answer = self.hear();
         }
+        self.broken |= answer.is_err();
+        answer.map(|(Said::Answer(value) | Said::Progress(value))| value)
     }
 
     /// Waits for what the interpreter says, and deals with what is no answer.
@@ -167,11 +173,12 @@ impl Interpreter {
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
         let deadline = Instant::now() + self.timeout;
         while !bytes.is_empty() {
-            match self.requests.write(bytes) {
+            let Some(requests) = &mut self.requests else { return Err(self.died("it was told to end")) };
+            match requests.write(bytes) {
                 Ok(0) => return Err(self.died("it takes no more requests")),
                 Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    wait(&self.requests, PollFlags::OUT, deadline, self.timeout)?;
+                    wait(requests, PollFlags::OUT, deadline, self.timeout)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.died(&error.to_string())),
@@ -218,7 +225,13 @@ impl Interpreter {
 
 impl Drop for Interpreter {
     fn drop(&mut self) {
-        // An error means that it has ended by itself.
+        // Without requests it ends by itself, and what scripts have open is written.
+        drop(self.requests.take());
+        let deadline = Instant::now() + if self.broken { Duration::ZERO } else { FAREWELL };
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // An error means that it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -23,6 +23,8 @@ module LogStash
 
       # Maps of all filters with the same pattern of task ids, by task id, the oldest first.
       MAPS = Hash.new { |all, pattern| all[pattern] = {} }
+      # Tasks whose map was pushed since another task began are remembered, the last so many.
+      MOST_REMEMBERED = 1000
       # The filter of each pattern that has the timeouts.
       KEEPERS = {}
 
@@ -35,6 +37,7 @@ module LogStash
         @inactivity_timeout = spec["inactivity_timeout"]
         @last_check = nil
         @counts = Hash.new(0)
+        @pushed_early = {}
         KEEPERS[@pattern] = self if spec["keeps_time"] || !KEEPERS.key?(@pattern)
       end
 
@@ -56,7 +59,7 @@ module LogStash
         if element.nil? ? @spec["map_action"] == "update" : @spec["map_action"] == "create"
           result.ignore
         else
-          pushed << push(*maps.shift) if element.nil? && @spec["push_previous_map_as_event"] && !maps.empty?
+          pushed << push_previous if element.nil? && @spec["push_previous_map_as_event"] && !maps.empty?
           element ||= began(event, task_id)
           apply(result, event, element)
         end
@@ -117,7 +120,18 @@ module LogStash
         MAPS[@pattern]
       end
 
+      def push_previous
+        task_id, element = maps.shift
+        @pushed_early.shift if @pushed_early.size >= MOST_REMEMBERED
+        @pushed_early[task_id] = true
+        push(task_id, element)
+      end
+
       def began(event, task_id)
+        if @pushed_early.delete(task_id)
+          @logger.warn("the task `#{task_id}` goes on after its map was pushed, since another task began: " \
+                       "push_previous_map_as_event needs events that are sorted by task, and one worker")
+        end
         element = maps[task_id] = Element.new(reference(event), task_id)
         most = @spec["map_count_warning_threshold"]
         if maps.size == most + 1

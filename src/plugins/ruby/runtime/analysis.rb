@@ -26,8 +26,9 @@ module Spillway
         return if @whole || !node.is_a?(Array)
         return if call(node)
 
-        name = node[1] if node[0] == :@ident
-        return @whole = true if name == "event" || BACK_DOORS.include?(name)
+        name = node[1] if %i[@ident @label].include?(node[0])
+        # A label may stand for the variable, as in `log(event:)`.
+        return @whole = true if ["event", "event:", *BACK_DOORS].include?(name)
 
         node.each { |child| visit(child) }
       end

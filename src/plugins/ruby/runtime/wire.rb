@@ -18,7 +18,7 @@ module Spillway
 
     def self.read
       head = INPUT.read(4)
-      exit!(0) if head.nil? || head.bytesize < 4
+      exit if head.nil? || head.bytesize < 4
       Marshal.load(INPUT.read(head.unpack1("N")))
     end
 
