@@ -67,7 +67,7 @@ module LogStash
     def set(reference, value)
       field = Spillway::Reference.of(reference)
       kept = Spillway::Values.plain(value)
-      check(field, value, kept)
+      check(field, value, kept) if field.guarded?
       if field.all_metadata?
         @metadata = kept
       else

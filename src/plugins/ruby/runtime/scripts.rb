@@ -58,8 +58,11 @@ module Spillway
     def to_answer
       operations = @event.finished
       cancelled = @dropped || @event.cancelled?
-      return if @outcome == MATCHED && !cancelled && operations.empty? && @new_events.empty?
+      if @new_events.empty?
+        return if @outcome == MATCHED && !cancelled && operations.empty?
 
+        return [@outcome, cancelled, operations, [], @error]
+      end
       others = @new_events.reject(&:cancelled?).map { |event| (event.equal?(@event) ? event.clone : event).parts }
       [@outcome, cancelled, operations, others, @error]
     end

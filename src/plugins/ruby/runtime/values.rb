@@ -6,8 +6,9 @@ module Spillway
     # What may be stored, in a copy of its own; texts stay the script's own objects.
     def self.plain(value)
       case value
+      when Integer, nil, true, false, Float then value
       when String then text(value)
-      when Integer, Float, true, false, nil, LogStash::Timestamp, BigDecimal then value
+      when LogStash::Timestamp, BigDecimal then value
       when Symbol then text(value.to_s)
       when Array then value.map { |item| plain(item) }
       when Hash then value.each_with_object({}) { |(key, item), copy| copy[text(key.to_s)] = plain(item) }
@@ -17,7 +18,7 @@ module Spillway
     end
 
     def self.text(value)
-      return value if value.encoding == Encoding::UTF_8 && value.valid_encoding? && value.instance_of?(String)
+      return value if value.encoding.equal?(Encoding::UTF_8) && value.valid_encoding? && value.instance_of?(String)
 
       bytes = String.new(value)
       return bytes.force_encoding(Encoding::UTF_8).scrub if [Encoding::UTF_8, Encoding::BINARY].include?(bytes.encoding)
@@ -71,6 +72,13 @@ module Spillway
       @metadata = @names.first == "@metadata"
       @names.shift if @metadata
       @indices = @names.map { |name| INDEX.match?(name) ? name.to_i : nil }
+      @guarded = all_metadata? || (!@metadata && %w[@timestamp tags].include?(@names.first))
+      @only = @names.first if @names.size == 1
+    end
+
+    # Whether not every value may stand there.
+    def guarded?
+      @guarded
     end
 
     def metadata?
@@ -87,20 +95,22 @@ module Spillway
 
     # The value, or the block's where there is none.
     def find(root, steps = @names.size)
-      steps.times do |step|
-        name = @names[step]
-        case root
-        when Hash
-          return yield unless root.key?(name)
+      # Most are names of the top, which is a map always.
+      return root.fetch(@only) { yield } if @only && steps == 1
 
-          root = root[name]
-        when Array
+      step = 0
+      while step < steps
+        if root.instance_of?(Hash)
+          root = root.fetch(@names[step]) { return yield }
+        elsif root.instance_of?(Array)
           index = @indices[step]
           return yield if index.nil? || index >= root.size || index < -root.size
 
           root = root[index]
-        else return yield
+        else
+          return yield
         end
+        step += 1
       end
       root
     end
@@ -109,6 +119,8 @@ module Spillway
 
     # Makes the parents; a name below a list changes nothing.
     def put(root, value)
+      return root[@only] = value if @only
+
       last = @names.size - 1
       @names.each_with_index do |name, step|
         case root
