@@ -237,7 +237,7 @@ module LogStash
     def put_tags_right
       return if !@fields.key?(TAGS) || Spillway::Values.tags?(@fields[TAGS])
 
-      @fields["_tags"] = @fields[TAGS]
+      @fields["_tags"] = [@fields[TAGS]]
       @fields[TAGS] = ["_tagsparsefailure"]
     end
 
