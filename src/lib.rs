@@ -21,6 +21,7 @@ pub mod plugins;
 pub mod queue;
 pub mod regexp;
 pub mod settings;
+mod storage;
 pub mod testing;
 pub mod version;
 

@@ -165,7 +165,8 @@ fn the_same_payloads_give_the_same_bytes() {
 
 #[test]
 fn no_event_takes_more_bytes_than_logstash_needs() {
-    use spillway::dead_letter::{cbor, entry::RawEntry};
+    use spillway::dead_letter::entry::RawEntry;
+    use spillway::event::cbor;
     let mut encoder = cbor::Encoder::default();
     for path in FOLDERS.iter().flat_map(|name| segment_files(name)) {
         for (payload, _) in entries(&fs::read(&path).unwrap()) {

@@ -7,9 +7,9 @@ use std::io::Cursor;
 use dead_letter_support::{entries, segment};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spillway::dead_letter::cbor::{self, Encoder};
 use spillway::dead_letter::entry::{NewEntry, RawEntry};
 use spillway::dead_letter::record::{self, Found, SegmentReader};
+use spillway::event::cbor::{self, Encoder};
 use spillway::event::{Decimal, Event, Map, Text, Timestamp, Value};
 
 /// Sizes from nothing to four blocks, with those that fill a block to the last few bytes more often.

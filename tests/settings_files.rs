@@ -142,18 +142,16 @@ fn a_stock_file_of_logstash_starts() {
 #[test]
 fn what_is_not_there_yet_is_refused_only_when_switched_on() {
     for (on, name) in [
-        ("queue.type: persisted", "queue.type"),
-        ("config.reload.automatic: true", "config.reload.automatic"),
+        ("ssl.reload.automatic: true", "ssl.reload.automatic"),
         ("otel.metrics.enabled: true", "otel.metrics.enabled"),
         ("xpack.management.enabled: true", "xpack.management.enabled"),
         ("pipeline.separate_logs: true", "pipeline.separate_logs"),
         ("slowlog.threshold.warn: 2s", "slowlog.threshold.warn"),
-        ("pipeline.recoverable: auto", "pipeline.recoverable"),
     ] {
         let expected = format!("`{name}` cannot be set: ");
         check(on).fails_with(1, &["error[unsupported-setting]: cfg/logstash.yml: line 1", &expected]);
     }
-    check("queue.type: memory\nslowlog.threshold.warn: -1\npipeline.recoverable: false\n").never_says("unsupported");
+    check("queue.type: memory\nslowlog.threshold.warn: -1\n").never_says("unsupported");
 }
 
 #[test]

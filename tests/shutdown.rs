@@ -6,12 +6,12 @@ mod program;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use process::{Process, dead_letters, lines};
+use process::{DEADLINE, Process, dead_letters, lines, within};
 use program::Place;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 const FLAGS: &str = "--path.data data -S pipeline.ecs_compatibility=disabled -S log.rate_limit=0s";
 const SLOW: &str = "filter { sleep { time => \"0.004\" } }";
@@ -90,6 +90,25 @@ fn what_an_output_cannot_deliver_is_reported() {
     let kinds = ["Aborting the batch", "had not begun with", "still waiting in the memory queue", "takes nothing more"];
     let counts = kinds.map(|words| reported(&said.err, words));
     assert_eq!(counts.iter().sum::<usize>(), 150, "{counts:?}\n{}", said.err);
+}
+
+#[test]
+fn a_stalled_stop_is_ended_by_force_only_where_that_is_allowed() {
+    let config = "input { generator { } } output { stdout { codec => line } }";
+    let place = Place::new().file("main.conf", config);
+    // Nobody reads its standard output: what writes to it never comes back.
+    let mut command = place.command(&format!("-f main.conf -S pipeline.unsafe_shutdown=true {FLAGS}"));
+    let log = fs::File::create(place.join("log")).unwrap();
+    let mut child = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
+    let said = || fs::read_to_string(place.join("log")).unwrap();
+    let until =
+        |words: &str| assert!(within(DEADLINE, || said().contains(words).then_some(())).is_some(), "{}", said());
+    until("Pipelines running");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let status = within(DEADLINE, || child.try_wait().unwrap()).expect("it ends");
+    assert_eq!(status.code(), Some(255), "{}", said());
+    until("Forcefully quitting");
+    assert_eq!(said().matches("appears to be stalled").count(), 1, "{}", said());
 }
 
 /// Events that a queue of several segments holds.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use spillway::dead_letter::cbor::{Encoder, decode};
+use spillway::event::cbor::{Encoder, decode};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(event) = decode(bytes) else { return };

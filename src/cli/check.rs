@@ -189,7 +189,7 @@ fn check(path: Option<&String>, request: &Request, found: &mut Found) -> Result<
     if let (Some(path), Some(setting)) = (path, table::find("path.config")) {
         values.set(setting, Value::Text(path.clone()), Origin::Flag(path.clone()));
     }
-    let Loaded { settings, pipelines, diagnostics, sources } = match settings::load(&values, variables) {
+    let Loaded { settings, pipelines, diagnostics, sources, .. } = match settings::load(&values, variables) {
         Ok(loaded) => loaded,
         Err(LoadError::Usage(message)) => return Err(message),
         Err(LoadError::Invalid { diagnostics, sources }) => {

@@ -12,6 +12,7 @@ mod grok;
 mod help;
 mod pipelines;
 mod plugin;
+mod queue;
 mod report;
 mod run;
 mod sample;
@@ -29,6 +30,9 @@ const OK: u8 = 0;
 const FAILED: u8 = 1;
 /// A subcommand that was called wrongly.
 const USAGE: u8 = 2;
+
+/// A stop that stalled and was ended by force.
+const STALLED: u8 = 255;
 
 /// What was asked for.
 #[derive(Debug)]
@@ -57,6 +61,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "dedupe", summary: "look into the keys of a dedupe filter, carry them", run: dedupe::run },
     Subcommand { name: "grok", summary: "try a grok pattern on lines", run: grok::run },
     Subcommand { name: "plugin", summary: "list plugins, show their options", run: plugin::run },
+    Subcommand { name: "queue", summary: "look into a persisted queue, repair it", run: queue::run },
     Subcommand { name: "test", summary: "run given/expected cases through filters", run: test::run },
 ];
 

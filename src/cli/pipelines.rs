@@ -5,16 +5,16 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{FAILED, OK};
+use super::{FAILED, OK, STALLED};
 use crate::config::Variables;
 use crate::event::Clock;
 use crate::logging::Logging;
 use crate::metrics::{Defaults, Identity, Node};
 use crate::monitoring::Server;
-use crate::pipeline::{self, Prepared, RunEnd, Shared};
+use crate::pipeline::{self, Assignment, Prepared, RunEnd, Shared};
 use crate::plugins::Commons;
 use crate::settings::directories::DataDirectory;
-use crate::settings::{PipelineSettings, Settings, host_name};
+use crate::settings::{Listed, Lister, PipelineSettings, Settings, host_name};
 
 /// What the pipelines of a process share.
 pub(super) fn shared(settings: &Settings, variables: &Variables) -> Shared {
@@ -37,10 +37,12 @@ pub(super) fn check(pipeline: &PipelineSettings, shared: &Shared) -> Prepared {
 /// Everything that running needs.
 pub(super) struct Job {
     pub settings: Settings,
-    /// The pipelines without mistakes.
-    pub pipelines: Vec<Prepared>,
-    /// The ids of those with mistakes.
-    pub broken: Vec<String>,
+    /// The pipelines at the start.
+    pub listed: Listed,
+    /// Lists them again.
+    pub lister: Lister,
+    /// What they share.
+    pub shared: Shared,
     /// Locked until everything has stopped.
     pub data: DataDirectory,
     pub logging: Logging,
@@ -50,7 +52,7 @@ pub(super) struct Job {
 pub(super) fn run(job: Job) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the threads that the program needs: {error}"))?;
-    let Job { settings, pipelines, broken, data, logging } = job;
+    let Job { settings, listed, lister, shared, data, logging } = job;
     runtime.spawn(reopen_log_on_hangup(logging));
     let node = Arc::new(Node::new(identity(&settings, &data)));
     let end = runtime.block_on(async {
@@ -58,9 +60,17 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
         let stop = CancellationToken::new();
         let server = Server::bind(&settings.api, node.clone()).await.map_err(|error| error.to_string())?;
         let serving = server.map(|server| tokio::spawn(server.serve(stop.clone())));
-        let end = pipeline::run(pipelines, broken, &node, settings.fail_fast).await;
+        let assignment = Assignment {
+            listed,
+            lister,
+            shared,
+            reload: settings.reload,
+            fail_fast: settings.fail_fast,
+            unsafe_shutdown: settings.unsafe_shutdown,
+        };
+        let end = pipeline::run(assignment, node).await;
         stop.cancel();
-        if let Some(serving) = serving.filter(|_| end != RunEnd::Forced) {
+        if let Some(serving) = serving.filter(|_| !matches!(end, RunEnd::Forced | RunEnd::Stalled)) {
             let _ = serving.await;
         }
         Ok::<_, String>(end)
@@ -71,6 +81,7 @@ pub(super) fn run(job: Job) -> Result<u8, String> {
     Ok(match end? {
         RunEnd::Orderly => OK,
         RunEnd::Failed | RunEnd::Forced => FAILED,
+        RunEnd::Stalled => STALLED,
     })
 }
 

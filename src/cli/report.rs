@@ -69,11 +69,6 @@ pub(super) fn text(diagnostics: &Diagnostics, sources: &Sources, color: bool) ->
     text_with_notes(&shown, sources, color)
 }
 
-/// A mistake in one line, for the log.
-pub(super) fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
-    Renderer::new(sources, false).one_line(diagnostic)
-}
-
 /// `3 errors, 1 warning`
 pub(super) fn counts(diagnostics: &Diagnostics) -> String {
     let count = |level| diagnostics.0.iter().filter(|d| d.level == level).count();

@@ -4,12 +4,11 @@ use super::flags::Invocation;
 use super::pipelines::{self, Job};
 use super::{FAILED, OK, crash, print, report, say, usage_error};
 use crate::config::Variables;
-use crate::config::diagnostic::{Diagnostic, Diagnostics, Level};
-use crate::config::source::Sources;
+use crate::config::diagnostic::{Diagnostic, Diagnostics};
 use crate::logging::Logging;
-use crate::pipeline::{self, Prepared, Shared};
+use crate::pipeline::{self, Prepared};
 use crate::settings::directories::DataDirectory;
-use crate::settings::{self, LoadError, Loaded, PipelineSettings, Settings};
+use crate::settings::{self, Listed, LoadError, Loaded, Settings};
 use crate::version;
 
 /// Runs, or checks; gives the exit code.
@@ -58,7 +57,12 @@ fn check(loaded: &Loaded, warnings: &[String], variables: &Variables, color: boo
 }
 
 fn start(loaded: Loaded, warnings: &[String], variables: &Variables) -> u8 {
-    let Loaded { settings, pipelines, diagnostics, sources } = loaded;
+    let Loaded { settings, pipelines, diagnostics, sources, lister } = loaded;
+    if let Some(origin) = lister.fixed_text().filter(|_| settings.reload.automatic) {
+        return usage_error(&format!(
+            "config.reload.automatic cannot be used with config.string ({origin}), which cannot change: put it into a file"
+        ));
+    }
     crash::write_files_to(settings.path_logs.clone());
     let logging = match Logging::start(&settings.log) {
         Ok(logging) => logging,
@@ -69,11 +73,11 @@ fn start(loaded: Loaded, warnings: &[String], variables: &Variables) -> u8 {
     for warning in warnings {
         tracing::warn!(target: "logstash.runner", "{warning}");
     }
-    log_all(&diagnostics, &sources);
+    pipeline::log(&diagnostics, &sources);
     let ran = open_data(&settings).and_then(|data| {
         let shared = pipelines::shared(&settings, variables);
-        let (pipelines, broken) = prepare(&pipelines, &sources, &shared);
-        pipelines::run(Job { settings, pipelines, broken, data, logging: logging.clone() })
+        let listed = Listed { pipelines, diagnostics, sources };
+        pipelines::run(Job { settings, listed, lister, shared, data, logging: logging.clone() })
     });
     let code = ran.unwrap_or_else(|message| {
         tracing::error!(target: "logstash.runner", fatal = true, "{message}");
@@ -106,39 +110,6 @@ fn check_user(allowed: Option<bool>, is_root: bool) -> Result<(), String> {
             "Spillway runs as superuser, which it does not need: run it as another user, or set `allow_superuser`"),
     }
     Ok(())
-}
-
-/// The pipelines that can start, and the ids of those that cannot: each stands for itself.
-fn prepare(pipelines: &[PipelineSettings], sources: &Sources, shared: &Shared) -> (Vec<Prepared>, Vec<String>) {
-    let (mut sound, mut broken) = (Vec::new(), Vec::new());
-    let mut prepared: Vec<Prepared> = pipelines.iter().map(|pipeline| pipelines::check(pipeline, shared)).collect();
-    pipeline::look_between(&mut prepared);
-    for (pipeline, prepared) in pipelines.iter().zip(prepared) {
-        let _span = tracing::error_span!("pipeline", pipeline.id = pipeline.id).entered();
-        log_all(&Diagnostics(pipeline.faults.clone()), sources);
-        if !prepared.files.is_empty() {
-            let names: Vec<_> = prepared.files.iter().map(|file| file.display().to_string()).collect();
-            tracing::info!(target: "logstash.config.source", "Reading config files: {}", names.join(", "));
-        }
-        log_all(&prepared.diagnostics, &prepared.sources);
-        if pipeline.faults.is_empty() && !prepared.diagnostics.has_errors() {
-            sound.push(prepared);
-        } else {
-            broken.push(pipeline.id.clone());
-        }
-    }
-    (sound, broken)
-}
-
-fn log_all(diagnostics: &Diagnostics, sources: &Sources) {
-    for diagnostic in &diagnostics.0 {
-        let (line, code) = (report::line(diagnostic, sources), diagnostic.code);
-        match diagnostic.level {
-            Level::Error => tracing::error!(target: "logstash.agent", code, "{line}"),
-            Level::Warning => tracing::warn!(target: "logstash.agent", code, "{line}"),
-            Level::Note => tracing::info!(target: "logstash.agent", code, "{line}"),
-        }
-    }
 }
 
 /// Logging could not be started: standard error is all there is.

@@ -17,7 +17,7 @@ pub enum Level {
 }
 
 /// One mistake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
     pub level: Level,

@@ -3,8 +3,10 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::ast::Config;
-use super::diagnostic::{Diagnostic, Diagnostics};
+use super::diagnostic::{Diagnostic, Diagnostics, Level};
 use super::scope::{Language, Scope};
 use super::source::Sources;
 use super::variables::{Undefined, Variables};
@@ -25,7 +27,7 @@ pub enum Origin {
 }
 
 /// A configuration and all that was noticed on the way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// What could be read. Only to be run when there are no errors.
     pub config: Config,
@@ -59,6 +61,46 @@ pub fn load(origin: &Origin, language: &Language, variables: &Variables) -> Load
         lint::check(&loaded.config, &loaded.sources, from_files, &mut loaded.diagnostics);
     }
     loaded
+}
+
+/// The texts of a configuration as they are now, to see whether they changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Texts {
+    /// A checksum over the names and contents.
+    Read([u8; 32]),
+    /// It is a pattern, and no file fits it.
+    NoFile,
+    /// Something of it cannot be read now.
+    Unreadable(String),
+}
+
+/// What a configuration consists of now.
+pub fn texts(origin: &Origin) -> Texts {
+    let path_config = match origin {
+        Origin::String { text, .. } => return Texts::Read(Sha256::digest(text).into()),
+        Origin::Path(path_config) => path_config,
+    };
+    let mut diagnostics = Diagnostics::default();
+    let files = files::find(path_config, &mut diagnostics);
+    if files.is_empty() && path_config.contains(['*', '?', '[', '{']) {
+        return Texts::NoFile;
+    }
+    if let Some(error) = diagnostics.0.iter().find(|diagnostic| diagnostic.level == Level::Error) {
+        return Texts::Unreadable(error.message.clone());
+    }
+    let mut sum = Sha256::new();
+    for file in &files {
+        match read_file(file) {
+            Ok(bytes) => {
+                for part in [file.as_os_str().as_encoded_bytes(), &bytes] {
+                    sum.update((part.len() as u64).to_be_bytes());
+                    sum.update(part);
+                }
+            }
+            Err(problem) => return Texts::Unreadable(format!("cannot read `{}`: {problem}", file.display())),
+        }
+    }
+    Texts::Read(sum.finalize().into())
 }
 
 /// Reads a text alone: no variables, no default sections. Never panics, whatever the text.

@@ -20,7 +20,7 @@ mod variables;
 
 pub use digest::digest;
 pub(crate) use files::alternatives;
-pub use load::{Loaded, Origin, load, parse, read_piece};
+pub use load::{Loaded, Origin, Texts, load, parse, read_piece, texts};
 pub use nearest::{did_you_mean, nearest};
 pub use scope::Language;
 pub use variables::Variables;

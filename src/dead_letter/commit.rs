@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use super::directory::{self, ChangeWatch, DELETED_NOTE, Listing};
 use super::kill_point;
-use super::lock::{Lock, LockError};
 use super::position::{Position, Resumed};
 use super::summary;
 use super::unread::{Unread, is_shortage};
+use crate::storage::{Lock, LockError};
 
 /// Longest time that a position that moved stays unsaved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);

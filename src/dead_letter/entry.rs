@@ -1,9 +1,9 @@
 //! What one entry of the queue holds: when, which event, from which plugin and why.
 //!
 //! Five fields, each a big-endian i32 length and that many bytes: entry time (ISO 8601), event (CBOR, see
-//! [`super::cbor`]), plugin type, plugin id, reason. Bytes behind the fifth are ignored.
+//! [`crate::event::cbor`]), plugin type, plugin id, reason. Bytes behind the fifth are ignored.
 
-use super::cbor;
+use crate::event::cbor;
 use crate::event::{Bytes, Event, Map, Timestamp};
 
 /// An entry as it stands in a segment; the event is still encoded.

@@ -3,17 +3,15 @@
 //! other wrote.
 //!
 //! A queue is a directory of numbered segment files. [`record`] is the layout of a segment, [`entry`] what one entry
-//! holds and [`cbor`] how the event in it is encoded. This room knows events and files, no plugin and no pipeline; it
-//! uses plain threads and blocking calls.
+//! holds and [`crate::event::cbor`] how the event in it is encoded. This room knows events and files, no plugin and no
+//! pipeline; it uses plain threads and blocking calls.
 
-pub mod cbor;
 mod clock;
 mod commit;
 mod directory;
 pub mod entry;
 mod head;
 pub(crate) mod kill_point;
-mod lock;
 mod patience;
 mod position;
 mod queue;
@@ -29,8 +27,8 @@ mod summary;
 mod unread;
 mod writer;
 
+pub use crate::storage::{LockError, has_writer};
 pub use commit::{Cleaned, CommitError, CommitOptions, Committer};
-pub use lock::{LockError, has_writer};
 pub use position::{BadPosition, Position, default_sincedb};
 pub use queue::{OpenError, WriteError};
 pub use reader::{DeadLetter, Reader, Start};

@@ -13,13 +13,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::clock::{self, Clock};
 use super::directory::{self, ChangeWatch, DELETED_NOTE, Listing};
 use super::head::Head;
-use super::lock::{Lock, LockError};
 use super::record::{self, FIRST_RECORD, LARGEST_ENTRY};
 use super::recovery;
 use super::settings::{Settings, StoragePolicy};
 use super::stats::Counters;
 use super::summary;
 use crate::event::Timestamp;
+use crate::storage::{Lock, LockError};
 
 /// A queue that cannot be opened for writing.
 #[derive(Debug, thiserror::Error)]

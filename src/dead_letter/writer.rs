@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::cbor::{Encoder, TooDeep};
 use super::clock::Clock;
 use super::directory;
 use super::entry::NewEntry;
@@ -22,6 +21,7 @@ use super::record::BLOCK;
 use super::rounds::{self, Destination};
 use super::settings::{LoopGuard, Settings};
 use super::stats::{Counters, Stats};
+use crate::event::cbor::{Encoder, TooDeep};
 use crate::event::{Event, Map};
 
 /// What became of an event that was handed to the queue.

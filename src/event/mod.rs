@@ -5,6 +5,7 @@
 
 mod bytes;
 pub mod calendar;
+pub mod cbor;
 mod clock;
 mod decimal;
 mod field_name;

@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub use graph::{ConditionVertex, Edge, Graph, QUEUE};
 pub use node::{Defaults, Identity, Node};
 pub use pipeline::{
-    DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus, PipelineView, Totals,
+    DeadLetterView, PipelineFlows, PipelineMetrics, PipelineRun, PipelineState, PipelineStatus, PipelineView,
+    QueueFlows, QueueView, Totals,
 };
 pub use plugin::{CodecInfo, PluginFlows, PluginInfo, PluginMetrics};
 pub use reloads::{ReloadError, Reloads};

@@ -268,6 +268,7 @@ mod tests {
             metrics: Arc::new(metrics),
             plugins: Vec::new(),
             dead_letter_queue: None,
+            queue: None,
             graph: crate::metrics::Graph::default(),
         }
     }

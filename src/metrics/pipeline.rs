@@ -3,6 +3,7 @@
 use std::ops::{Add, Sub};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -11,6 +12,7 @@ use super::flow::{self, Flow, Windows};
 use super::plugin::{PluginFlows, PluginInfo, PluginTotals};
 use super::{Counter, Graph, Reloads, Stopwatch};
 use crate::dead_letter;
+use crate::queue::persisted;
 
 /// Counters of one pipeline.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct PipelineMetrics {
     pub events_filtered: Counter,
     /// Events that came out of the filters, once the outputs returned.
     pub events_out: Counter,
+    /// Events that workers have taken and not dealt with yet.
+    pub in_flight: AtomicU64,
     /// Time of workers in filters and outputs, summed over workers.
     pub duration: Stopwatch,
     /// Time of inputs waiting for room in the queue.
@@ -37,6 +41,7 @@ impl Default for PipelineMetrics {
             events_in: Counter::default(),
             events_filtered: Counter::default(),
             events_out: Counter::default(),
+            in_flight: AtomicU64::new(0),
             duration: Stopwatch::default(),
             queue_push: Stopwatch::default(),
             condition_errors: Counter::default(),
@@ -180,6 +185,45 @@ pub struct DeadLetterView {
     pub stats: Box<dyn Fn() -> dead_letter::Stats + Send + Sync>,
 }
 
+/// The queue of a pipeline that has one on disk.
+pub struct QueueView {
+    /// Reads it as it is now; called for each request.
+    pub stats: Box<dyn Fn() -> persisted::Stats + Send + Sync>,
+    /// Events that no worker has taken, and bytes that are written; called for each capture.
+    pub size: Box<dyn Fn() -> (u64, u64) + Send + Sync>,
+}
+
+impl QueueView {
+    fn growth(&self) -> QueueSize {
+        let (events, bytes) = (self.size)();
+        QueueSize { events: flow::total(events), bytes: flow::total(bytes) }
+    }
+}
+
+/// How large a queue on disk is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct QueueSize {
+    events: i64,
+    bytes: i64,
+}
+
+impl Sub for QueueSize {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self { events: self.events - earlier.events, bytes: self.bytes - earlier.bytes }
+    }
+}
+
+/// How fast a queue on disk grows; negative while it shrinks.
+#[derive(Clone, Debug)]
+pub struct QueueFlows {
+    /// Events per second.
+    pub growth_events: Flow,
+    /// Bytes per second.
+    pub growth_bytes: Flow,
+}
+
 /// One run of a pipeline as its supervisor describes it, from its start to its end or reload.
 pub struct PipelineView {
     /// Id of the pipeline.
@@ -204,6 +248,8 @@ pub struct PipelineView {
     pub plugins: Vec<PluginInfo>,
     /// Its dead letter queue, when it has one.
     pub dead_letter_queue: Option<DeadLetterView>,
+    /// Its queue, when it is on disk.
+    pub queue: Option<QueueView>,
     /// How events get from plugin to plugin.
     pub graph: Graph,
 }
@@ -217,6 +263,7 @@ pub struct PipelineRun {
 struct History {
     pipeline: Windows<Totals>,
     plugins: Vec<Windows<PluginTotals>>,
+    queue: Windows<QueueSize>,
 }
 
 impl PipelineRun {
@@ -224,6 +271,7 @@ impl PipelineRun {
         let history = History {
             pipeline: Windows::new(Totals::default()),
             plugins: view.plugins.iter().map(|_| Windows::new(PluginTotals::default())).collect(),
+            queue: Windows::new(view.queue.as_ref().map(QueueView::growth).unwrap_or_default()),
         };
         Self { view, history: Mutex::new(history) }
     }
@@ -238,6 +286,9 @@ impl PipelineRun {
         let mut history = self.history.lock();
         let uptime = self.view.metrics.started.elapsed();
         history.pipeline.record(uptime, self.view.metrics.totals());
+        if let Some(queue) = &self.view.queue {
+            history.queue.record(uptime, queue.growth());
+        }
         for (windows, plugin) in history.plugins.iter_mut().zip(&self.view.plugins) {
             windows.record(uptime, plugin.metrics.totals(plugin.kind));
         }
@@ -246,6 +297,19 @@ impl PipelineRun {
     /// The rates of the pipeline up to the last capture.
     pub fn flows(&self) -> PipelineFlows {
         PipelineFlows::of(&self.history.lock().pipeline)
+    }
+
+    /// How fast the queue on disk grew up to the last capture; nothing for one in memory.
+    pub fn queue_flows(&self) -> Option<QueueFlows> {
+        self.view.queue.as_ref()?;
+        let history = self.history.lock();
+        let per_second = |value: fn(&QueueSize) -> f64| {
+            history.queue.flow(|elapsed, delta| flow::rate(value(&delta), elapsed.as_secs_f64()))
+        };
+        Some(QueueFlows {
+            growth_events: per_second(|delta| delta.events as f64),
+            growth_bytes: per_second(|delta| delta.bytes as f64),
+        })
     }
 
     /// How much of the worker time was used up to the last capture, in percent.

@@ -47,6 +47,11 @@ impl Stopwatch {
         Duration::from_nanos(ticks << TICK_BITS)
     }
 
+    /// Calls that run now.
+    pub fn running(&self) -> u64 {
+        self.state.load(Ordering::Acquire) & RUNNING_MASK
+    }
+
     fn ticks(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_nanos() >> TICK_BITS).unwrap_or(TICKS_MASK)
     }

@@ -1,6 +1,7 @@
 //! `GET /_node/stats…`: the process, and the sums over all pipelines.
 
 mod pipeline;
+mod queue;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -22,7 +23,7 @@ const BLOCKS: [Block; 8] = [
     ("reloads", |node, _| reloads(node)),
     ("os", |_, _| os()),
     // Memory queues hold nothing that is counted here.
-    ("queue", |_, _| json!({ "events_count": 0 })),
+    ("queue", |node, _| json!({ "events_count": queue::events(&node.pipelines()) })),
 ];
 
 /// `GET /_node/stats`

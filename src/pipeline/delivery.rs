@@ -4,27 +4,30 @@ use std::time::Duration;
 
 use super::filtering::Filtering;
 use super::plan::{OutputSlot, Step, StepBranch};
+use super::poison::{self, Tries};
 use crate::acknowledgement::Lease;
 use crate::event::Event;
 use crate::plugins::batch::Selection;
-use crate::plugins::{Deliveries, Delivery, GivenBack, OutputBatch, Sent, Stop};
+use crate::plugins::{Deliveries, Delivery, GivenBack, Sent, Stop};
 
 /// First and longest wait before an output is offered an event again.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Hands each output the events that lead to it, in config order.
+/// Hands each output the events that lead to it, in config order. `poison_batch_limit` as in [`Tries`].
 pub(super) async fn deliver(
     filtering: &Filtering<'_>,
     events: &mut [Event],
     lease: &Lease,
     stop: &Stop,
+    poison_batch_limit: u64,
 ) -> Result<(), GivenBack> {
     let targets = filtering.targets(events);
     for (slot, target) in filtering.plan.outputs.iter().zip(&targets) {
         let live = target.iter().filter_map(|&at| events.get(at as usize)).filter(|e| !e.is_cancelled());
         let events: Vec<&Event> = live.collect();
         if !events.is_empty() {
-            offer(slot, events, lease, stop).await?;
+            let mut tries = Tries::new(poison_batch_limit);
+            offer(slot, events, lease, stop, &mut tries).await?;
         }
     }
     Ok(())
@@ -85,14 +88,20 @@ fn route_branch(
 }
 
 /// Offers events to an output until each one is delivered or dead.
-async fn offer<'e>(slot: &OutputSlot, mut events: Vec<&'e Event>, lease: &Lease, stop: &Stop) -> Result<(), GivenBack> {
+async fn offer<'e>(
+    slot: &OutputSlot,
+    mut events: Vec<&'e Event>,
+    lease: &Lease,
+    stop: &Stop,
+    tries: &mut Tries,
+) -> Result<(), GivenBack> {
     let metrics = &slot.info.metrics;
     let count = events.len() as u64;
     metrics.events_in.add(count);
     let _running = metrics.duration.start();
     let mut wait = RETRY_AFTER.0;
     loop {
-        let Deliveries::Each(answers) = slot.output.write(&OutputBatch { events: &events, lease }, stop).await? else {
+        let Deliveries::Each(answers) = poison::ask(slot, &events, lease, stop, tries).await? else {
             break;
         };
         let mut again: Vec<&'e Event> = Vec::new();

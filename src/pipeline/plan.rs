@@ -14,6 +14,7 @@ use crate::config::source::{Place, Sources, Span};
 use crate::event::{Clock, EscapeStyle, Event};
 use crate::metrics::{PluginInfo, PluginMetrics};
 use crate::plugins::common::{self, Decoration, OnMatch};
+use crate::plugins::lasting_ids::LastingIds;
 use crate::plugins::options::Built;
 use crate::plugins::{
     Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop,
@@ -78,6 +79,10 @@ pub struct Compiled {
     pub plan: Plan,
     /// Where the values of passwords stand.
     pub secrets: Vec<Span>,
+    /// What only one running plugin can have.
+    pub claims: Claims,
+    /// Whether inputs give events ids that last, because an output stores by them.
+    pub gives_ids: bool,
 }
 
 /// Filters and outputs of a pipeline, and how events get from one to the next.
@@ -218,8 +223,9 @@ pub fn compile(
     let inputs = config.inputs.iter().filter_map(|block| compiler.input(block)).collect();
     let filter_steps = compiler.steps(&config.filters);
     let output_steps = compiler.steps(&config.outputs);
-    let Compiler { filters, outputs, secrets, .. } = compiler;
-    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash }, secrets }
+    let Compiler { filters, outputs, secrets, claims, commons, .. } = compiler;
+    let gives_ids = commons.get::<LastingIds>().are_wanted();
+    Compiled { inputs, plan: Plan { filters, filter_steps, outputs, output_steps, hash }, secrets, claims, gives_ids }
 }
 
 fn count_plugins(nodes: &[Node]) -> usize {

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::plan::{Compiled, Environment, compile};
-use crate::config::diagnostic::Diagnostics;
-use crate::config::lint::links::{self, End, Links};
+use crate::config::diagnostic::{Diagnostics, Level};
+use crate::config::lint::links::Links;
+use crate::config::render::Renderer;
 use crate::config::source::Sources;
 use crate::config::{self, Loaded, Origin, Variables, lint};
-use crate::dead_letter::StoragePolicy;
 use crate::event::Clock;
-use crate::plugins::{Commons, DeadLetterQueue, Stop};
+use crate::plugins::{Commons, DeadLetterQueue, ProcessEnd, Stop};
 use crate::settings::{ConfigSource, PipelineSettings};
 
 /// What all pipelines of a process share.
@@ -58,16 +58,40 @@ pub fn prepare(settings: PipelineSettings, shared: &Shared) -> Prepared {
 
 /// The configuration of a pipeline as a tree.
 pub fn read(settings: &PipelineSettings, shared: &Shared) -> Loaded {
-    let origin = match &settings.config {
+    config::load(&origin(settings), &settings.language(), &shared.variables)
+}
+
+/// Where the configuration of a pipeline is.
+pub(super) fn origin(settings: &PipelineSettings) -> Origin {
+    match &settings.config {
         ConfigSource::Text(text) => Origin::String { name: settings.config_name(), text: text.clone() },
         ConfigSource::Path(path) => Origin::Path(path.clone()),
-    };
-    config::load(&origin, &settings.language(), &shared.variables)
+    }
+}
+
+impl Prepared {
+    /// Whether another one may take its place while it runs.
+    pub fn is_reloadable(&self) -> bool {
+        self.settings.reloadable && self.compiled.inputs.iter().all(|slot| slot.input.is_reloadable())
+    }
+}
+
+/// Writes mistakes and warnings to the log.
+pub fn log(diagnostics: &Diagnostics, sources: &Sources) {
+    let renderer = Renderer::new(sources, false);
+    for diagnostic in &diagnostics.0 {
+        let (line, code) = (renderer.one_line(diagnostic), diagnostic.code);
+        match diagnostic.level {
+            Level::Error => tracing::error!(target: "logstash.agent", code, "{line}"),
+            Level::Warning => tracing::warn!(target: "logstash.agent", code, "{line}"),
+            Level::Note => tracing::info!(target: "logstash.agent", code, "{line}"),
+        }
+    }
 }
 
 /// Builds the plugins of a configuration that was read.
 pub fn assemble(settings: PipelineSettings, shared: &Shared, mut loaded: Loaded) -> Prepared {
-    let stop = Stop::new();
+    let stop = shared.commons.get::<ProcessEnd>().0.child_token();
     let dead_letters = DeadLetterQueue::new(settings.dead_letter_queue_enable, stop.clone());
     let environment = Environment {
         pipeline_id: Arc::from(settings.id.as_str()),
@@ -98,25 +122,5 @@ pub fn assemble(settings: PipelineSettings, shared: &Shared, mut loaded: Loaded)
         sources: loaded.sources,
         files: loaded.files,
         links,
-    }
-}
-
-/// Adds to each pipeline what is wrong with the way in which it is tied to the others.
-pub fn look_between(pipelines: &mut [Prepared]) {
-    let ends: Vec<End<'_>> = pipelines
-        .iter()
-        .map(|Prepared { settings, links, .. }| {
-            let queue = &settings.dead_letter_queue;
-            End {
-                id: &settings.id,
-                links,
-                queue: settings.dead_letter_queue_enable.then(|| queue.directory.clone()),
-                queue_is_bounded: queue.retain_age.is_some() || queue.storage_policy == StoragePolicy::DropOlder,
-            }
-        })
-        .collect();
-    let found = links::check(&ends);
-    for (pipeline, found) in pipelines.iter_mut().zip(found) {
-        pipeline.diagnostics.0.extend(found.0);
     }
 }

@@ -14,15 +14,19 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::graph::graph;
+use super::persistent;
 use super::plan::{Compiled, InputSlot};
 use super::prepare::Prepared;
 use super::register::{close, register};
+use super::stall;
 
 use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::Writer;
 use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView, PluginInfo};
 use crate::plugins::{InputSink, PluginError, Stop};
 use crate::queue::Lanes;
+use crate::queue::persisted::PersistedQueue;
+use crate::settings::QueueType;
 
 /// How often filters that hold events back are asked for them.
 const FLUSH_EVERY: Duration = Duration::from_secs(5);
@@ -35,6 +39,9 @@ pub enum StartError {
     /// The dead letter queue could not be opened.
     #[error("the dead letter queue cannot be opened: {0}")]
     DeadLetterQueue(String),
+    /// The persisted queue could not be opened.
+    #[error(transparent)]
+    Queue(#[from] crate::queue::persisted::OpenError),
     /// A plugin refused.
     #[error("the {kind} {plugin} could not start: {error}")]
     Plugin {
@@ -57,35 +64,91 @@ pub enum Finish {
     Drained,
     /// It was asked to stop while an output could not deliver; what it held was not acknowledged.
     GaveBack,
-    /// A plugin broke.
+    /// An input broke; what had come in before was delivered.
+    InputBroke,
+    /// A worker broke.
     Crashed,
 }
 
-/// A pipeline with its dead letter queue open.
+/// A pipeline whose plugins are registered while another run of it still has its queues.
+pub(super) struct Registered(Prepared);
+
+/// A pipeline with its queues on disk open.
 pub struct Opened {
     prepared: Prepared,
+    queue: Option<PersistedQueue>,
     metrics: Arc<PipelineMetrics>,
+    /// Whether its plugins are registered already.
+    is_registered: bool,
 }
 
 /// A pipeline at work.
 pub struct Running {
     inputs: JoinSet<(InputSlot, bool)>,
     ended_inputs: Vec<InputSlot>,
+    has_broken_input: bool,
     workers: mpsc::UnboundedReceiver<Ended>,
     crew: Arc<Crew>,
+    stall_warn: Option<Duration>,
+    queue: Option<PersistedQueue>,
     /// Names the pipeline in log lines.
     span: tracing::Span,
 }
 
-impl Opened {
-    /// Opens the dead letter queue, if the pipeline has one.
-    pub fn open(prepared: Prepared) -> Result<Self, StartError> {
-        if prepared.settings.dead_letter_queue_enable {
-            let settings = prepared.settings.dead_letter_queue.clone();
-            let writer = Writer::open(settings).map_err(|e| StartError::DeadLetterQueue(e.to_string()))?;
-            prepared.dead_letters.attach(writer);
+impl Registered {
+    /// Registers the plugins. When one refuses, everything that was opened is closed again.
+    pub async fn register(mut prepared: Prepared) -> Result<Self, StartError> {
+        let span = log_span(&prepared.settings.id);
+        let Compiled { inputs, plan, .. } = &mut prepared.compiled;
+        register(plan, inputs, &prepared.stop).instrument(span).await?;
+        Ok(Self(prepared))
+    }
+
+    /// Opens the queues, which the other run has closed. When they refuse, the plugins are closed again.
+    pub async fn open(self) -> Result<Opened, StartError> {
+        let span = log_span(&self.0.settings.id);
+        match open_queues(&self.0) {
+            Ok(queue) => Ok(Opened { prepared: self.0, queue, metrics: Arc::default(), is_registered: true }),
+            Err(error) => {
+                self.close().instrument(span).await;
+                Err(error)
+            }
         }
-        Ok(Self { prepared, metrics: Arc::default() })
+    }
+
+    /// Closes the plugins again.
+    pub async fn close(mut self) {
+        let Compiled { inputs, plan, .. } = &mut self.0.compiled;
+        close(plan.filters.iter(), plan.outputs.iter()).await;
+        for slot in inputs {
+            slot.input.close().await;
+        }
+    }
+}
+
+/// Opens what the pipeline has on disk: the persisted queue, which is returned, and the dead letter queue.
+fn open_queues(prepared: &Prepared) -> Result<Option<PersistedQueue>, StartError> {
+    let queue = match prepared.settings.queue_type {
+        QueueType::Memory => None,
+        QueueType::Persisted => Some(log_span(&prepared.settings.id).in_scope(|| persistent::open(prepared))?),
+    };
+    if prepared.settings.dead_letter_queue_enable {
+        match Writer::open(prepared.settings.dead_letter_queue.clone()) {
+            Ok(writer) => prepared.dead_letters.attach(writer),
+            Err(error) => {
+                queue.iter().for_each(persistent::shut);
+                return Err(StartError::DeadLetterQueue(error.to_string()));
+            }
+        }
+    }
+    Ok(queue)
+}
+
+impl Opened {
+    /// Opens the persisted queue and the dead letter queue, as far as the pipeline has them.
+    pub fn open(prepared: Prepared) -> Result<Self, StartError> {
+        let queue = open_queues(&prepared)?;
+        Ok(Self { prepared, queue, metrics: Arc::default(), is_registered: false })
     }
 
     /// The pipeline's counters.
@@ -124,6 +187,7 @@ impl Opened {
             metrics: self.metrics.clone(),
             plugins: plugins.collect(),
             dead_letter_queue: queue,
+            queue: self.queue.as_ref().map(persistent::view),
             graph: graph(&self.prepared.compiled, &settings.config),
         }
     }
@@ -131,13 +195,20 @@ impl Opened {
     /// Registers outputs and filters, starts the workers, registers and starts the inputs. When a plugin refuses,
     /// everything that was opened is closed again.
     pub async fn start(self) -> Result<Running, StartError> {
-        let Self { prepared, metrics } = self;
-        let Prepared { settings, compiled: Compiled { mut inputs, plan, .. }, stop, dead_letters, .. } = prepared;
-        if let Err(error) = register(&plan, &mut inputs, &stop).instrument(log_span(&settings.id)).await {
+        let Self { prepared, queue, metrics, is_registered } = self;
+        let Prepared { settings, compiled: Compiled { mut inputs, plan, gives_ids, .. }, stop, dead_letters, .. } =
+            prepared;
+        if !is_registered
+            && let Err(error) = register(&plan, &mut inputs, &stop).instrument(log_span(&settings.id)).await
+        {
             close_dead_letters(&dead_letters);
+            queue.iter().for_each(persistent::shut);
             return Err(error);
         }
-        let queues = Lanes::new(settings.batch_size, settings.workers, settings.partition_affinity);
+        let queues = match &queue {
+            Some(queue) => Lanes::on_disk(queue.clone()),
+            None => Lanes::in_memory(settings.batch_size, settings.workers, settings.partition_affinity),
+        };
         let runtime = tokio::runtime::Handle::current();
         let crew = Arc::new(Crew {
             plan,
@@ -150,6 +221,7 @@ impl Opened {
             },
             metrics,
             dead_letters,
+            poison_batch_limit: settings.poison_batch_limit,
             stop,
             runtime: runtime.clone(),
             at_work: AtomicUsize::new(settings.workers),
@@ -163,18 +235,33 @@ impl Opened {
                 slot.info.metrics.clone(),
                 crew.metrics.clone(),
                 runtime.clone(),
-            );
+            )
+            .giving_ids(gives_ids);
             tasks.spawn(run_input(slot, sink, crew.stop.clone()).instrument(log_span(&settings.id)));
         }
         tracing::info!(target: "logstash.javapipeline", { pipeline.id = %settings.id }, "Pipeline started");
-        Ok(Running { inputs: tasks, ended_inputs: Vec::new(), workers, crew, span: log_span(&settings.id) })
+        Ok(Running {
+            inputs: tasks,
+            ended_inputs: Vec::new(),
+            has_broken_input: false,
+            workers,
+            crew,
+            queue,
+            stall_warn: settings.stall_warn,
+            span: log_span(&settings.id),
+        })
     }
 }
 
 impl Running {
-    /// Runs until all inputs ended or the stop was asked for, drains, and closes everything.
-    pub async fn finish(self) -> Finish {
+    /// Runs until all inputs ended or the stop was asked for, drains, and closes everything. A stop that stalls is told
+    /// of; `force` is cancelled when it is to be ended by force.
+    pub async fn finish(self, force: Option<Stop>) -> Finish {
         let span = self.span.clone();
+        let watch = stall::watch(self.crew.clone(), self.stall_warn, force);
+        let mut watching = JoinSet::new();
+        watching.spawn(watch.instrument(span.clone()));
+        // The watch ends with the set.
         self.drain().instrument(span).await
     }
 
@@ -182,9 +269,22 @@ impl Running {
         let mut crashed = !self.until_inputs_end().await;
         self.crew.queues.close();
         let mut gave_back = false;
-        while let Some(ended) = self.workers.recv().await {
-            crashed |= ended == Ended::Crashed;
-            gave_back |= ended == Ended::GaveBack;
+        // Once all sources came to their end the queue is drained; a stop leaves on disk what is there.
+        let mut may_leave = self.queue.as_ref().is_some_and(|queue| !queue.settings().drain);
+        loop {
+            tokio::select! {
+                ended = self.workers.recv() => match ended {
+                    None => break,
+                    Some(ended) => {
+                        crashed |= ended == Ended::Crashed;
+                        gave_back |= ended == Ended::GaveBack;
+                    }
+                },
+                () = self.crew.stop.cancelled(), if may_leave => {
+                    may_leave = false;
+                    self.crew.queues.leave_rest();
+                }
+            }
         }
         self.crew.stop.cancel();
         while let Some(ended) = self.inputs.join_next().await {
@@ -200,18 +300,24 @@ impl Running {
         for slot in &mut self.ended_inputs {
             slot.input.close().await;
         }
-        let (dead_letters, span) = (self.crew.dead_letters.clone(), self.span.clone());
-        // Sealing a segment syncs it to disk.
-        let close = move || span.in_scope(|| close_dead_letters(&dead_letters));
+        let (dead_letters, queue, span) = (self.crew.dead_letters.clone(), self.queue.clone(), self.span.clone());
+        // Both sync what they have to disk.
+        let close = move || {
+            span.in_scope(|| {
+                queue.iter().for_each(persistent::shut);
+                close_dead_letters(&dead_letters);
+            });
+        };
         let _ = tokio::task::spawn_blocking(close).await;
         match (crashed, gave_back || left > 0) {
             (true, _) => Finish::Crashed,
+            (false, _) if self.has_broken_input => Finish::InputBroke,
             (false, true) => Finish::GaveBack,
             (false, false) => Finish::Drained,
         }
     }
 
-    /// `false` when an input or a worker broke.
+    /// `false` when a worker broke.
     async fn until_inputs_end(&mut self) -> bool {
         let mut flush = tokio::time::interval(FLUSH_EVERY);
         let mut sound = true;
@@ -221,7 +327,11 @@ impl Running {
                     None => return sound,
                     Some(Ok((slot, ended_well))) => {
                         self.ended_inputs.push(slot);
-                        sound &= ended_well;
+                        if !ended_well {
+                            // What it was at when it broke is unknown: only from its saved position can it go on.
+                            self.has_broken_input = true;
+                            self.crew.stop.cancel();
+                        }
                     }
                     Some(Err(_)) => sound = false,
                 },
@@ -282,7 +392,8 @@ async fn run_until_it_ends(slot: &mut InputSlot, sink: &InputSink, stop: &Stop) 
             Ok(Err(error)) => error,
             Err(_) => {
                 tracing::error!(target: "logstash.javapipeline", { plugin.id = %slot.info.label() },
-                    "the {} input broke and is not run again", slot.info.name);
+                    "A plugin had an unrecoverable error. Will restart this plugin. {{plugin: {}, error: it broke}} \
+                     Its pipeline is started anew, with the position that the input has saved.", slot.info.name);
                 return false;
             }
         };

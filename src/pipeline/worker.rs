@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::delivery::deliver;
@@ -34,6 +34,8 @@ pub(super) struct Crew {
     pub batching: Batching,
     pub metrics: Arc<PipelineMetrics>,
     pub dead_letters: DeadLetterQueue,
+    /// How often a batch at which an output broke is offered to it again as a whole; 0 ends the pipeline.
+    pub poison_batch_limit: u64,
     pub stop: Stop,
     pub runtime: tokio::runtime::Handle,
     /// Workers that still run; the last one flushes the filters.
@@ -85,6 +87,7 @@ impl Crew {
     /// What filters promise is bound to the batch before any output sees it: an output may keep its lease for longer.
     fn deal_with(&self, events: Vec<Event>, leases: Vec<Lease>, flush: Option<Flush>) -> Ended {
         let _running = self.metrics.duration.start();
+        let _in_flight = InFlight::new(&self.metrics.in_flight, events.len());
         let (read, promises) = (events.len(), Promises::new());
         let filtered = guarded(|| self.filtering(&promises).run(events, flush, self.batching.ordered));
         let lease = promises.bind(leases);
@@ -116,7 +119,7 @@ impl Crew {
             let filtering = self.filtering(&promises);
             let delivered = self.runtime.block_on(async {
                 for events in out.chunks_mut(piece) {
-                    deliver(&filtering, events, lease, &self.stop).await?;
+                    deliver(&filtering, events, lease, &self.stop, self.poison_batch_limit).await?;
                 }
                 Ok(())
             });
@@ -130,6 +133,25 @@ impl Crew {
         self.metrics.events_filtered.add(read as u64);
         self.metrics.events_out.add(out.len() as u64);
         Ended::Drained
+    }
+}
+
+/// Counts the events of a batch while a worker has them.
+struct InFlight<'c> {
+    all: &'c AtomicU64,
+    own: u64,
+}
+
+impl<'c> InFlight<'c> {
+    fn new(all: &'c AtomicU64, count: usize) -> Self {
+        all.fetch_add(count as u64, Ordering::Relaxed);
+        Self { all, own: count as u64 }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
 

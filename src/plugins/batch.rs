@@ -7,6 +7,7 @@
 use crate::acknowledgement::Promises;
 use crate::event::Event;
 use crate::plugins::common::OnMatch;
+use crate::plugins::lasting_ids;
 
 /// Positions in the arena, in the order in which filters see the events.
 pub(crate) type Selection = Vec<u32>;
@@ -107,6 +108,7 @@ impl<'a> FilterBatch<'a> {
                 self.on_match.apply(event);
             }
             if !self.emitter.0.is_empty() {
+                lasting_ids::derive(event, self.emitter.0.iter_mut().map(|(event, _)| event));
                 self.place_emitted();
             }
         }

@@ -12,16 +12,32 @@ use crate::event::{Clock, EscapeStyle};
 use crate::metrics::PluginMetrics;
 use crate::settings::{Ecs, RubySettings};
 
-/// Folders of state that belong to one plugin each, known while a configuration is built.
+/// What only one running plugin can have at a time, known while a configuration is built: ports, folders of state,
+/// addresses. A pipeline that claims what another run of it has cannot be registered beside that run.
 #[derive(Clone, Debug, Default)]
-pub struct Claims(Arc<Mutex<BTreeSet<PathBuf>>>);
+pub struct Claims(Arc<Mutex<BTreeSet<String>>>);
 
 impl Claims {
     /// Whether nobody has claimed the folder before.
     pub fn claim(&self, folder: &Path) -> bool {
-        self.0.lock().insert(folder.to_owned())
+        self.0.lock().insert(folder.display().to_string())
+    }
+
+    /// The plugin takes this when it is registered. The words are for people, such as `port 5044`.
+    pub fn hold(&self, what: impl std::fmt::Display) {
+        self.0.lock().insert(what.to_string());
+    }
+
+    /// Something that both have.
+    pub fn clash(&self, other: &Self) -> Option<String> {
+        let own = self.0.lock().clone();
+        own.intersection(&other.0.lock()).next().cloned()
     }
 }
+
+/// Cancelled when the process is to end, and not only a pipeline. One for all pipelines, in [`Context::process`].
+#[derive(Default)]
+pub struct ProcessEnd(pub Stop);
 
 /// What plugins of one pipeline, or of all pipelines of the process, have in common beside the events: one thing of each
 /// type.

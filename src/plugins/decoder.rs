@@ -76,6 +76,17 @@ impl Records {
         &self.delimiter
     }
 
+    /// One after the other, each as records of its own.
+    pub fn with_delimiters(&self) -> impl Iterator<Item = Self> {
+        let mut start = 0;
+        self.delimiter.find_iter(&self.bytes).map(move |at| {
+            let end = at + self.delimiter.needle().len();
+            let bytes = self.bytes.slice(start..end).unwrap_or_default();
+            start = end;
+            Self { bytes, delimiter: self.delimiter.clone() }
+        })
+    }
+
     /// One after the other, without delimiters.
     pub fn iter(&self) -> impl Iterator<Item = Bytes> {
         let mut start = 0;

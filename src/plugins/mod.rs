@@ -14,16 +14,20 @@ pub(crate) mod csv;
 mod dead_letters;
 mod decoder;
 pub mod describe;
+mod elasticsearch;
 pub mod filters;
 pub mod inputs;
 #[cfg(feature = "kafka")]
 mod kafka;
+pub(crate) mod lasting_ids;
 mod network;
 pub mod options;
 pub mod outputs;
 mod refresh;
 pub mod registry;
 mod ruby;
+mod schedule;
+mod server_tls;
 mod sink;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -36,7 +40,7 @@ use async_trait::async_trait;
 
 pub use batch::{Emitter, FilterBatch, Outcome};
 pub(crate) use codecs::message::MessageEvents;
-pub use context::{Claims, Commons, Context};
+pub use context::{Claims, Commons, Context, ProcessEnd};
 pub use dead_letters::{DeadLetterQueue, DeadLetters, Sent};
 pub use decoder::{Decoder, Decoders, Records};
 pub use options::Options;

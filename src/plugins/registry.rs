@@ -12,6 +12,7 @@ pub const INPUTS: &[InputPlugin] = &[
     inputs::beats::ELASTIC_AGENT,
     inputs::file::PLUGIN,
     inputs::generator::PLUGIN,
+    inputs::elasticsearch::PLUGIN,
     inputs::heartbeat::PLUGIN,
     inputs::http::PLUGIN,
     #[cfg(feature = "kafka")]
@@ -38,6 +39,7 @@ pub const FILTERS: &[FilterPlugin] = &[
     filters::de_dot::PLUGIN,
     filters::dedupe::PLUGIN,
     filters::dissect::PLUGIN,
+    filters::elasticsearch::PLUGIN,
     filters::dlq::PLUGIN,
     filters::drop::PLUGIN,
     filters::envelope::PLUGIN,

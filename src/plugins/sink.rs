@@ -6,6 +6,7 @@ use crate::acknowledgement::Lease;
 use crate::event::EventStream;
 use crate::metrics::{PipelineMetrics, PluginMetrics};
 use crate::plugins::common::Decoration;
+use crate::plugins::lasting_ids;
 use crate::queue::{Chunk, Closed, Lanes};
 
 /// The way from one input into its pipeline. Cheap to clone.
@@ -16,6 +17,8 @@ pub struct InputSink {
     metrics: Arc<PluginMetrics>,
     pipeline: Arc<PipelineMetrics>,
     runtime: tokio::runtime::Handle,
+    /// Whether every event gets an id that lasts.
+    gives_ids: bool,
 }
 
 impl InputSink {
@@ -26,7 +29,17 @@ impl InputSink {
         pipeline: Arc<PipelineMetrics>,
         runtime: tokio::runtime::Handle,
     ) -> Self {
-        Self { queues, decoration: Arc::new(decoration), metrics, pipeline, runtime }
+        Self { queues, decoration: Arc::new(decoration), metrics, pipeline, runtime, gives_ids: false }
+    }
+
+    /// The same, which gives every event that enters the pipeline a lasting id unless the input has done so.
+    pub(crate) fn giving_ids(self, gives_ids: bool) -> Self {
+        Self { gives_ids, ..self }
+    }
+
+    /// Whether events get lasting ids: an input that knows their places in its source can give better ones.
+    pub(crate) fn gives_ids(&self) -> bool {
+        self.gives_ids
     }
 
     /// Pushes the events of one read, and waits while the queue is full. `lease` comes back once all of them are
@@ -61,20 +74,34 @@ impl InputSink {
         self.queues.count()
     }
 
+    /// As [`InputSink::push`], for a sender who goes elsewhere when the pipeline is gone.
+    pub async fn hand_over(&self, events: impl Into<EventStream>, lease: Lease) -> Result<(), Closed> {
+        self.enqueue(self.queues.any(), self.decorated(events), Some(lease)).await
+    }
+
     /// As [`InputSink::push_decorated`], into the queue of that number.
     pub async fn push_to(&self, lane: usize, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
+        let count = events.len();
+        let pushed = self.enqueue(lane, events, lease).await;
+        if pushed.is_err() {
+            tracing::warn!(target: "logstash.javapipeline", count,
+                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again");
+        }
+        pushed
+    }
+
+    async fn enqueue(&self, lane: usize, events: EventStream, lease: Option<Lease>) -> Result<(), Closed> {
         if events.is_empty() {
             lease.into_iter().for_each(Lease::settle);
             return Ok(());
         }
+        let events = if self.gives_ids { events.each(lasting_ids::give) } else { events };
         let count = events.len() as u64;
-        self.pipeline.events_in.add(count);
         let _waiting = (self.metrics.queue_push.start(), self.pipeline.queue_push.start());
-        let pushed = self.queues.push(lane, Chunk::new(events, lease)).await;
-        match pushed {
-            Ok(()) => self.metrics.events_out.add(count),
-            Err(Closed) => tracing::warn!(target: "logstash.javapipeline", count,
-                "the pipeline takes nothing more: events that were read were not delivered; sources that can replay send them again"),
+        let entered = |count| self.pipeline.events_in.add(count);
+        let pushed = self.queues.push(lane, Chunk::new(events, lease), entered).await;
+        if pushed.is_ok() {
+            self.metrics.events_out.add(count);
         }
         pushed
     }

@@ -11,43 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-use crate::acknowledgement::Lease;
-use crate::event::{Event, EventStream};
-
-/// Events of one read of a source, and what to tell the source once they are delivered.
-pub struct Chunk {
-    events: EventStream,
-    lease: Option<Lease>,
-}
-
-impl Chunk {
-    /// Events with their common lease.
-    pub fn new(events: impl Into<EventStream>, lease: Option<Lease>) -> Self {
-        Self { events: events.into(), lease }
-    }
-
-    /// Moves events into a batch.
-    fn fill(&mut self, most: usize, batch: &mut Taken) {
-        self.events.take_into(most - batch.events.len(), &mut batch.events);
-        batch.leases.extend(if self.events.is_empty() { self.lease.take() } else { self.lease.clone() });
-    }
-}
-
-/// The queue takes nothing any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the queue is closed")]
-pub struct Closed;
-
-/// What a worker took.
-#[derive(Default)]
-pub struct Taken {
-    /// In the order they were pushed.
-    pub events: Vec<Event>,
-    /// One for each chunk that `events` come from.
-    pub leases: Vec<Lease>,
-    /// A flush of the filters is due, and this batch serves it.
-    pub flush: bool,
-}
+use super::chunk::{Chunk, Closed, Taken};
 
 #[derive(Default)]
 struct State {
@@ -233,6 +197,8 @@ impl Drop for Consumer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acknowledgement::Lease;
+    use crate::event::Event;
 
     const DELAY: Duration = Duration::from_millis(1);
 

@@ -1,10 +1,12 @@
 //! From checked values to the typed structs that the program works with; limits that need several settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::kind::Value;
-use super::pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, RubyIsolation, RubySettings};
+use super::pipeline::{
+    ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable, RubyIsolation, RubySettings,
+};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -14,6 +16,7 @@ use super::values::Values;
 use crate::config::diagnostic::Diagnostic;
 use crate::dead_letter::{self, LoopGuard, StoragePolicy, parse_retain_age};
 use crate::event::EscapeStyle;
+use crate::queue::persisted::{self, Compression, Durability};
 
 /// The settings of the process.
 pub fn process(values: &Values, directory: Option<PathBuf>, reader: &mut Reader<'_>) -> Settings {
@@ -162,10 +165,17 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
             _ => EscapeStyle::None,
         },
         queue_type: if values.word("queue.type") == "persisted" { QueueType::Persisted } else { QueueType::Memory },
-        path_queue: values.path("path.queue").unwrap_or_else(|| data.join("queue")),
+        queue: queue(&id, &data, values),
         dead_letter_queue_enable: values.bool("dead_letter_queue.enable"),
         dead_letter_queue: dead_letter_queue(dead_letters.join(&id), values, reader, &mut faults),
         reloadable: values.bool("pipeline.reloadable"),
+        recoverable: match values.word("pipeline.recoverable") {
+            "auto" => Recoverable::Auto,
+            "true" => Recoverable::True,
+            _ => Recoverable::False,
+        },
+        reload_fallback: values.bool("pipeline.reload.fallback"),
+        stall_warn: values.time("pipeline.stall_warn").filter(|time| !time.is_zero()),
         metric_collect: values.bool("metric.collect"),
         poison_batch_limit: values.integer("pipeline.poison_batch_limit").unwrap_or_default(),
         ruby: ruby(values),
@@ -205,6 +215,22 @@ fn ordered(values: &Values, workers: usize, explicit: bool, faults: &mut Vec<Dia
     }
 }
 
+fn queue(id: &str, data: &Path, values: &Values) -> persisted::Settings {
+    let number = |name| values.integer(name).unwrap_or_default();
+    persisted::Settings {
+        directory: values.path("path.queue").unwrap_or_else(|| data.join("queue")).join(id),
+        page_capacity: number("queue.page_capacity"),
+        max_bytes: number("queue.max_bytes"),
+        max_events: number("queue.max_events"),
+        checkpoint_acks: number("queue.checkpoint.acks"),
+        checkpoint_writes: number("queue.checkpoint.writes"),
+        checkpoint_retry: values.bool("queue.checkpoint.retry"),
+        compression: Compression::parse(values.word("queue.compression")),
+        durability: if values.word("queue.durability") == "disk" { Durability::Disk } else { Durability::Kernel },
+        drain: values.bool("queue.drain"),
+    }
+}
+
 fn check_queue(values: &Values, faults: &mut Vec<Diagnostic>) {
     let page = values.integer("queue.page_capacity").unwrap_or_default();
     let most = values.integer("queue.max_bytes").unwrap_or_default();
@@ -216,6 +242,11 @@ fn check_queue(values: &Values, faults: &mut Vec<Diagnostic>) {
     if !(18..=i32::MAX as u64).contains(&page) {
         let message = format!("`queue.page_capacity` must be from 18 bytes to 2147483647 bytes, not {page}");
         faults.push(fault("queue.page_capacity", message, values));
+    }
+    if values.word("queue.type") == "persisted" && values.bool("pipeline.partition_affinity") {
+        let message = "`pipeline.partition_affinity` needs a queue for each worker, which a persisted queue is not";
+        let fault = fault("pipeline.partition_affinity", message.to_owned(), values);
+        faults.push(fault.help("set `queue.type: memory`, or `pipeline.workers: 1`"));
     }
 }
 

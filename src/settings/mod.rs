@@ -23,7 +23,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use build::host_name;
-pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, RubyIsolation, RubySettings};
+pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable, RubyIsolation, RubySettings};
+pub use pipelines::{Listed, Lister};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -49,6 +50,8 @@ pub struct Loaded {
     pub diagnostics: Diagnostics,
     /// The texts that the places in diagnostics and faults point into.
     pub sources: Sources,
+    /// Lists the pipelines again.
+    pub lister: Lister,
 }
 
 /// Why nothing can be run.
@@ -90,7 +93,10 @@ pub fn load(flags: &Values, variables: &Variables) -> Result<Loaded, LoadError> 
         Ok(pipelines) if pipelines.is_empty() => {
             Err(LoadError::Usage("no pipeline to run: no entry of pipelines.yml has a configuration".into()))
         }
-        Ok(pipelines) => Ok(Loaded { settings, pipelines, diagnostics, sources }),
+        Ok(pipelines) => {
+            let lister = Lister::new(layers, variables.clone(), sources.clone());
+            Ok(Loaded { settings, pipelines, diagnostics, sources, lister })
+        }
         Err(usage) => Err(LoadError::Usage(usage)),
     }
 }

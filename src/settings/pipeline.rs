@@ -1,12 +1,12 @@
 //! What one pipeline runs with: its configuration and every setting that may differ between pipelines, typed.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Language;
 use crate::config::diagnostic::Diagnostic;
 use crate::dead_letter;
 use crate::event::EscapeStyle;
+use crate::queue::persisted;
 
 /// Where the text of a pipeline comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum QueueType {
     /// In memory, bounded by workers × batch size.
     #[default]
     Memory,
-    /// On disk. Refused while loading until it is built.
+    /// On disk.
     Persisted,
 }
 
@@ -91,7 +91,7 @@ impl Default for RubySettings {
 }
 
 /// Everything that one pipeline is run with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PipelineSettings {
     /// `pipeline.id`: a name without `/` and NUL that is neither `.` nor `..`, fit to be a directory name.
     pub id: String,
@@ -122,8 +122,8 @@ pub struct PipelineSettings {
     pub escape_style: EscapeStyle,
     /// Kind of queue.
     pub queue_type: QueueType,
-    /// Where persisted queues live; this pipeline's is `<path_queue>/<id>`.
-    pub path_queue: PathBuf,
+    /// Where and how, when it is on disk.
+    pub queue: persisted::Settings,
     /// Whether rejected events are kept.
     pub dead_letter_queue_enable: bool,
     /// Where and how.
@@ -132,6 +132,12 @@ pub struct PipelineSettings {
     pub reloadable: bool,
     /// Whether plugin metrics are collected.
     pub metric_collect: bool,
+    /// Whether it is started again after a crash.
+    pub recoverable: Recoverable,
+    /// Whether its last configuration goes on when a new one does not start.
+    pub reload_fallback: bool,
+    /// A worker that is in one call of a plugin for so long is told of; `None` is never.
+    pub stall_warn: Option<Duration>,
     /// How often a batch that crashed a worker is tried before its events are run one by one; 0 is never.
     pub poison_batch_limit: u64,
     /// How Ruby code is run.
@@ -140,7 +146,35 @@ pub struct PipelineSettings {
     pub faults: Vec<Diagnostic>,
 }
 
+/// Whether a pipeline that crashed is started again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recoverable {
+    /// Only when nothing is lost by it: with a persisted queue.
+    Auto,
+    /// Always.
+    True,
+    /// Never.
+    #[default]
+    False,
+}
+
 impl PipelineSettings {
+    /// Whether they mean the same, wherever they were set.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let bare = |settings: &Self| Self { config_set_at: String::new(), faults: Vec::new(), ..settings.clone() };
+        let said = |settings: &Self| settings.faults.iter().map(|fault| fault.message.clone()).collect::<Vec<_>>();
+        bare(self) == bare(other) && said(self) == said(other)
+    }
+
+    /// Whether it is started again after a crash, after `auto` was resolved.
+    pub fn is_recoverable(&self) -> bool {
+        match self.recoverable {
+            Recoverable::Auto => self.queue_type == QueueType::Persisted,
+            Recoverable::True => true,
+            Recoverable::False => false,
+        }
+    }
+
     /// How messages name the configuration when it is a text: `config string` for `-e`, else the place that holds it.
     pub fn config_name(&self) -> String {
         match &self.config {

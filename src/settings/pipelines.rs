@@ -10,11 +10,59 @@ use super::table;
 use super::unsupported;
 use super::values::{Origin, Values};
 use super::yaml::{Data, Node};
-use crate::config::diagnostic::Diagnostic;
-use crate::config::source::Span;
+use crate::config::Variables;
+use crate::config::diagnostic::{Diagnostic, Diagnostics, Level};
+use crate::config::render::Renderer;
+use crate::config::source::{Sources, Span};
+
+/// The pipelines as they are listed at one time.
+#[derive(Debug)]
+pub struct Listed {
+    /// Those with faults must not start.
+    pub pipelines: Vec<PipelineSettings>,
+    /// Warnings and notes.
+    pub diagnostics: Diagnostics,
+    /// The texts that the places in diagnostics and faults point into.
+    pub sources: Sources,
+}
+
+/// Lists the pipelines again while they run. The settings of the process stay what they were at the start.
+#[derive(Clone, Debug)]
+pub struct Lister {
+    layers: Layers,
+    variables: Variables,
+    /// The texts that places in the layers point into.
+    sources: Sources,
+}
+
+impl Lister {
+    /// With what was found at the start.
+    pub(super) fn new(layers: Layers, variables: Variables, sources: Sources) -> Self {
+        Self { layers, variables, sources }
+    }
+
+    /// Where the text of the only pipeline was given, when it was given as such: it can never change.
+    pub fn fixed_text(&self) -> Option<String> {
+        self.layers.base.explicit("config.string").map(|set| set.origin.to_string())
+    }
+
+    /// Reads the list again. The error is why it makes no sense now, for the log.
+    pub fn list(&self) -> Result<Listed, String> {
+        let mut reader = Reader::new(&self.variables);
+        reader.sources = self.sources.clone();
+        let listed = pipelines(&self.layers, &mut reader);
+        let (diagnostics, sources) = (reader.diagnostics, reader.sources);
+        if diagnostics.has_errors() {
+            let renderer = Renderer::new(&sources, false);
+            let errors = diagnostics.0.iter().filter(|diagnostic| diagnostic.level == Level::Error);
+            return Err(errors.map(|error| renderer.one_line(error)).collect::<Vec<_>>().join("; "));
+        }
+        Ok(Listed { pipelines: listed?, diagnostics, sources })
+    }
+}
 
 /// The layers that the pipelines are made of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Layers {
     /// `logstash.yml`, the root of `spillway.yml` and the command line.
     pub base: Values,

@@ -11,11 +11,7 @@ use crate::config::diagnostic::Diagnostic;
 
 /// Setting, and why it cannot be switched on.
 const REFUSED: &[(&str, &str)] = &[
-    ("queue.type", "persisted queues are not there yet; inputs that can replay lose nothing with the memory queue"),
-    ("config.reload.automatic", "reloading is not there yet; restart after a change"),
-    ("ssl.reload.automatic", "reloading is not there yet; restart after a change"),
-    ("pipeline.unsafe_shutdown", "a stalled shutdown is not ended by force yet; a second Ctrl-C ends the process"),
-    ("pipeline.recoverable", "restarting a crashed pipeline needs reloading, which is not there yet"),
+    ("ssl.reload.automatic", "certificates are not reloaded yet; send SIGHUP or restart after a change"),
     ("pipeline.separate_logs", "one log file per pipeline is not there yet; each line names its pipeline"),
     ("slowlog.threshold.warn", "the slow log is not there yet"),
     ("slowlog.threshold.info", "the slow log is not there yet"),

@@ -37,9 +37,22 @@ impl Direct {
         Self::build_as("elasticsearch", options, dead_letters)
     }
 
+    /// What is wrong with a configuration of any plugins; nothing comes of it otherwise.
+    pub fn build_other(config: &str) -> Result<(), String> {
+        Self::built(config, false).map(|_| ())
+    }
+
     /// As [`Direct::build`], for the plugin of this name.
     pub fn build_as(plugin: &str, options: &str, dead_letters: bool) -> Result<Self, String> {
-        let text = format!("output {{ {plugin} {{ {options} }} }}");
+        let slot = Self::built(&format!("output {{ {plugin} {{ {options} }} }}"), dead_letters)?;
+        let (slot, stop) = (slot.0.unwrap(), slot.1);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        Ok(Self { slot, stop, runtime })
+    }
+
+    /// The first output of a configuration, if it has one.
+    fn built(text: &str, dead_letters: bool) -> Result<(Option<OutputSlot>, Stop), String> {
+        let text = text.to_owned();
         let origin = Origin::String { name: "config string".to_owned(), text };
         let language = Language { support_escapes: false, escape_style: EscapeStyle::None };
         let loaded = config::load(&origin, &language, &Variables::from_environment());
@@ -55,9 +68,7 @@ impl Direct {
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
-        let slot = compiled.plan.outputs.into_iter().next().unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        Ok(Self { slot, stop, runtime })
+        Ok((compiled.plan.outputs.into_iter().next(), stop))
     }
 
     /// What happens before the first event.

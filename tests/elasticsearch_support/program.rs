@@ -100,6 +100,13 @@ impl Program {
         stats.pointer("/pipelines/main/plugins/outputs/0").cloned()
     }
 
+    /// The most memory that it had so far, in MiB.
+    pub fn peak_mib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() / 1024
+    }
+
     /// Asks it to stop, as an operator does.
     pub fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);

@@ -137,6 +137,7 @@ pub fn main_pipeline() -> PipelineView {
         metrics: Arc::new(metrics),
         plugins,
         dead_letter_queue: None,
+        queue: None,
         graph: main_graph(),
     }
 }

@@ -18,7 +18,7 @@ use spillway::dead_letter::{Reader, Start};
 use crate::program::Said;
 
 /// Nothing that a test waits for takes so long, on the slowest machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running Spillway. Killed when it is dropped.
 pub struct Process {

@@ -11,9 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::super::lock::Lock;
 use super::super::{CommitOptions, Committer, kill_point};
 use super::*;
+use crate::storage::Lock;
 
 const ROLE: &str = "SPILLWAY_CRASH_ROLE";
 const PLACE: &str = "SPILLWAY_CRASH_PLACE";

@@ -18,11 +18,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
-use super::cbor::Encoder;
 use super::clock::Clock;
 use super::entry::NewEntry;
 use super::record::{self, Found, SegmentReader};
 use super::{DeadLetter, Reader, Settings, Start, Writer, Written};
+use crate::event::cbor::Encoder;
 use crate::event::{Event, Timestamp};
 
 /// The moment at which manual clocks start: entry times written then have 24 characters.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::super::reply::{Request, object};
-use super::{events, flow, millis, pipeline_flows};
+use super::{events, flow, millis, pipeline_flows, queue};
 use crate::config::ast::PluginKind;
 use crate::metrics::{PipelineRun, PipelineStatus, PluginFlows, PluginInfo, PluginMetrics, Reloads, Totals};
 
@@ -17,7 +17,7 @@ pub(super) fn stats(status: &PipelineStatus, request: &Request) -> Map<String, V
     put("flow", Value::Object(run.map(flows).unwrap_or_default()));
     put("plugins", plugins(run));
     put("reloads", reloads(&status.reloads));
-    put("queue", memory_queue());
+    put("queue", queue::block(run));
     let Some(run) = run else { return body };
     let view = run.view();
     put(
@@ -40,6 +40,7 @@ pub(super) fn stats(status: &PipelineStatus, request: &Request) -> Map<String, V
 fn flows(run: &PipelineRun) -> Map<String, Value> {
     let mut flows = pipeline_flows(&run.flows());
     flows.insert("worker_utilization".to_owned(), flow(&run.worker_utilization()));
+    flows.extend(queue::flows(run.queue_flows().as_ref()));
     flows
 }
 
@@ -111,11 +112,6 @@ fn reloads(reloads: &Reloads) -> Value {
         "last_success_timestamp": time(reloads.last_success),
         "last_failure_timestamp": time(reloads.last_failure),
     })
-}
-
-/// A memory queue is not measured, as in Logstash.
-fn memory_queue() -> Value {
-    json!({ "type": "memory", "events_count": 0, "queue_size_in_bytes": 0, "max_queue_size_in_bytes": 0 })
 }
 
 /// A plugin as a vertex of the pipeline's graph, for monitoring clusters.

@@ -14,6 +14,7 @@ pub mod dedupe;
 pub mod dissect;
 pub mod dlq;
 pub mod drop;
+pub mod elasticsearch;
 pub mod envelope;
 pub mod extractnumbers;
 mod failure;

@@ -13,7 +13,7 @@ use crate::acknowledgement::Progress;
 use crate::dead_letter::{CommitOptions, Committer, Position, Reader, Start, default_sincedb, has_writer};
 use crate::event::{Event, Timestamp};
 use crate::metrics::Counter;
-use crate::plugins::{Input, InputPlugin, InputSink, Options, PluginError, Stop};
+use crate::plugins::{Input, InputPlugin, InputSink, Options, PluginError, Stop, lasting_ids};
 
 /// The plugin.
 pub const PLUGIN: InputPlugin =
@@ -70,6 +70,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let context = options.context();
     let directory = path.join(&pipeline_id);
     let sincedb = sincedb.unwrap_or_else(|| default_sincedb(&context.path_data, &pipeline_id, &path.to_string_lossy()));
+    context.claims.hold(format_args!("position file {}", sincedb.display()));
     Box::new(DeadLetterQueue {
         commit: CommitOptions { directory: directory.clone(), sincedb, commit_offsets, clean_consumed },
         directory,
@@ -109,10 +110,11 @@ impl Input for DeadLetterQueue {
 impl DeadLetterQueue {
     fn read(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PluginError> {
         let mut reader = Reader::new(&self.directory, self.start());
+        let names = sink.gives_ids().then(|| self.names());
         let mut quiet = false;
         let mut looked_after = Instant::now();
         while !stop.is_cancelled() {
-            let (events, position) = next_chunk(&mut reader);
+            let (events, position) = next_chunk(&mut reader, names.as_ref());
             if let Some(committer) = &mut self.committer {
                 committer.keep(reader.take_passed_over());
             }
@@ -133,6 +135,12 @@ impl DeadLetterQueue {
             }
         }
         Ok(())
+    }
+
+    /// Names entries by where they stand. An event that has its name from the pipeline where it failed keeps it.
+    fn names(&self) -> lasting_ids::Source {
+        let directory = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
+        lasting_ids::Source::new("dead_letter_queue", &[directory.as_os_str().as_encoded_bytes()])
     }
 
     fn start(&self) -> Start {
@@ -161,7 +169,7 @@ impl DeadLetterQueue {
 }
 
 /// What can be read without waiting, up to a chunk, and the position behind it.
-fn next_chunk(reader: &mut Reader) -> (Vec<Event>, Option<Position>) {
+fn next_chunk(reader: &mut Reader, names: Option<&lasting_ids::Source>) -> (Vec<Event>, Option<Position>) {
     let mut events = Vec::new();
     let mut position = None;
     let mut patience = PAUSE;
@@ -169,7 +177,13 @@ fn next_chunk(reader: &mut Reader) -> (Vec<Event>, Option<Position>) {
         let Some(letter) = reader.next(patience) else { break };
         patience = Duration::ZERO;
         position = Some(letter.position);
-        events.push(letter.into_event());
+        let Position { segment, offset } = letter.position;
+        let mut event = letter.into_event();
+        if let Some(names) = names.filter(|_| lasting_ids::of(&event).is_none()) {
+            // A segment is far smaller than this.
+            names.name(u64::from(segment) << 40 | offset, std::slice::from_mut(&mut event));
+        }
+        events.push(event);
     }
     (events, position)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::plugins::addresses::{Addresses, Binding};
-use crate::plugins::{Input, InputPlugin, InputSink, Options, PluginError, Stop};
+use crate::plugins::{Input, InputPlugin, InputSink, Options, PluginError, ProcessEnd, Stop};
 
 /// The plugin.
 pub const PLUGIN: InputPlugin =
@@ -21,6 +21,7 @@ struct PipelineInput {
     address: String,
     pipeline: Arc<str>,
     addresses: Arc<Addresses>,
+    process_end: Arc<ProcessEnd>,
     binding: Option<Binding>,
 }
 
@@ -28,8 +29,9 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     let address = options.string("address").doc("Where outputs of other pipelines send to.").required();
     options.idle_codec("events come whole from other pipelines");
     let context = options.context();
+    context.claims.hold(format_args!("address {address}"));
     let (pipeline, addresses) = (context.pipeline_id.clone(), context.process.get::<Addresses>());
-    Box::new(PipelineInput { address, pipeline, addresses, binding: None })
+    Box::new(PipelineInput { address, pipeline, addresses, process_end: context.process.get(), binding: None })
 }
 
 #[async_trait]
@@ -39,7 +41,8 @@ impl Input for PipelineInput {
         Ok(())
     }
 
-    /// Goes on until all who send here have ended, so that nothing is lost on the way.
+    /// At the end of the process it goes on until all who send here have ended, so that nothing is lost on the way. When
+    /// only this pipeline is to end, it leaves at once, and those who send here wait for whoever listens next.
     async fn run(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PluginError> {
         let Some(binding) = &self.binding else { return Ok(()) };
         binding.listen(sink.clone());
@@ -48,6 +51,10 @@ impl Input for PipelineInput {
                 () = stop.cancelled() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
+        }
+        if !self.process_end.0.is_cancelled() {
+            binding.unlisten();
+            return Ok(());
         }
         if !binding.is_awaited() {
             binding.change(LAST_ROUND).await;

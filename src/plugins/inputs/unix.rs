@@ -45,6 +45,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Input> {
     if options.is_set("path") && path.is_empty() {
         options.invalid("path", "the path of the socket is empty");
     }
+    options.context().claims.hold(format_args!("socket {path}"));
     let mode = options
         .word("mode", &["server", "client"])
         .doc("Whether to make the socket and listen, or to connect to it.")

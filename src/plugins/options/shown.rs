@@ -64,6 +64,12 @@ impl Shown for Vec<String> {
     }
 }
 
+impl Shown for Vec<i64> {
+    fn shown(&self) -> String {
+        format!("[{}]", self.iter().map(Shown::shown).collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Shown for Vec<(String, Value)> {
     fn shown(&self) -> String {
         if self.is_empty() { "{}".to_owned() } else { format!("{} entries", self.len()) }

@@ -10,7 +10,6 @@ pub mod kafka;
 mod misconfigured;
 pub mod null;
 pub mod pipeline;
-mod server_tls;
 pub mod stdout;
 pub mod tcp;
 pub mod udp;

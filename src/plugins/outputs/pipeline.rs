@@ -15,7 +15,9 @@ use tokio::sync::Notify;
 use crate::event::Event;
 use crate::metrics::Counter;
 use crate::plugins::addresses::{Addresses, Sender};
-use crate::plugins::{Deliveries, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop};
+use crate::plugins::{
+    Deliveries, GivenBack, Lease, Options, Output, OutputBatch, OutputPlugin, PluginError, ProcessEnd, Stop,
+};
 
 /// The plugin.
 pub const PLUGIN: OutputPlugin =
@@ -23,6 +25,8 @@ pub const PLUGIN: OutputPlugin =
 
 /// How often it is looked for a receiver that is not there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a pipeline that ends alone waits for what receivers have of it.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How often it is told that it is not there.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
@@ -32,6 +36,7 @@ struct PipelineOutput {
     ensures: bool,
     pipeline: Arc<str>,
     addresses: Arc<Addresses>,
+    process_end: Arc<ProcessEnd>,
     senders: Mutex<Vec<Arc<Sender>>>,
     on_their_way: Arc<OnTheirWay>,
     discarded: Arc<Counter>,
@@ -61,6 +66,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
         ensures,
         pipeline: context.pipeline_id.clone(),
         addresses: context.process.get::<Addresses>(),
+        process_end: context.process.get(),
         senders: Mutex::default(),
         on_their_way: Arc::default(),
         discarded: context.metrics.counter("discarded"),
@@ -84,21 +90,33 @@ impl Output for PipelineOutput {
         Ok(Deliveries::All)
     }
 
-    /// The receivers end once nobody sends any more, and then what they had is dealt with.
+    /// At the end of the process the receivers end once nobody sends any more, and then what they had is dealt with.
+    /// When only this pipeline ends they go on, and may be held up for as long as they like.
     async fn close(&self) {
         self.senders.lock().clear();
-        self.on_their_way.none_left().await;
+        tokio::select! {
+            () = self.on_their_way.none_left() => {}
+            () = self.has_waited_enough() => tracing::warn!(target: "logstash.outputs.pipeline",
+                count = self.on_their_way.count.load(Ordering::Acquire),
+                "receivers still have batches of this pipeline; a source that can replay sends their events again"),
+        }
     }
 }
 
 impl PipelineOutput {
     /// Gives a copy of each event to whoever listens on an address, and waits for him.
     async fn send(&self, sender: &Sender, batch: &OutputBatch<'_>, stop: &Stop) -> Result<(), GivenBack> {
+        let mut over = std::pin::pin!(self.is_over(stop));
         loop {
             let pushed = match sender.listener() {
                 Some(sink) => {
                     let events: Vec<Event> = batch.events.iter().map(|event| (*event).clone()).collect();
-                    sink.push(events, Some(self.on_their_way.lease(batch.lease))).await.is_ok()
+                    let share = Share::of(batch.lease, &self.on_their_way);
+                    let pushed = sink.hand_over(events, share.lease()).await.is_ok();
+                    if !pushed {
+                        share.take_back();
+                    }
+                    pushed
                 }
                 None => false,
             };
@@ -109,14 +127,28 @@ impl PipelineOutput {
                 self.discarded.add(batch.events.len() as u64);
                 return Ok(());
             }
-            if stop.is_cancelled() {
-                return Err(GivenBack);
-            }
             self.tell(&sender.address);
             tokio::select! {
+                () = &mut over => return Err(GivenBack),
                 () = sender.change(LOOK_EVERY) => {}
-                () = stop.cancelled() => {}
             }
+        }
+    }
+
+    /// Until a receiver that is not there is waited for no longer. When only this pipeline ends, it most likely comes
+    /// back, and then nothing has to be sent again.
+    async fn is_over(&self, stop: &Stop) {
+        stop.cancelled().await;
+        tokio::select! {
+            () = tokio::time::sleep(LONGEST_WAIT) => {}
+            () = self.process_end.0.cancelled() => {}
+        }
+    }
+
+    async fn has_waited_enough(&self) {
+        tokio::time::sleep(LONGEST_WAIT).await;
+        while self.process_end.0.is_cancelled() {
+            tokio::time::sleep(LONGEST_WAIT).await;
         }
     }
 
@@ -132,21 +164,6 @@ impl PipelineOutput {
 }
 
 impl OnTheirWay {
-    /// A lease for a receiver. When it comes back, so does its share in `batch`.
-    fn lease(self: &Arc<Self>, batch: &Lease) -> Lease {
-        self.count.fetch_add(1, Ordering::AcqRel);
-        let (own, batch) = (self.clone(), batch.clone());
-        Lease::new(move |ok| {
-            if ok {
-                batch.settle();
-            } else {
-                drop(batch);
-            }
-            own.count.fetch_sub(1, Ordering::AcqRel);
-            own.returned.notify_waiters();
-        })
-    }
-
     async fn none_left(&self) {
         loop {
             let returned = self.returned.notified();
@@ -155,5 +172,54 @@ impl OnTheirWay {
             }
             returned.await;
         }
+    }
+}
+
+/// A share in a batch that is handed to a receiver. A receiver that ends while it is asked gives it back unharmed: the
+/// batch goes to the next one then, and its source must not take it for failed.
+struct Share(Arc<Handed>);
+
+struct Handed {
+    /// Until the receiver has dealt with it. Dropped with this, the batch has failed.
+    lease: Mutex<Option<Lease>>,
+    on_their_way: Arc<OnTheirWay>,
+}
+
+impl Share {
+    fn of(batch: &Lease, on_their_way: &Arc<OnTheirWay>) -> Self {
+        on_their_way.count.fetch_add(1, Ordering::AcqRel);
+        let lease = Mutex::new(Some(batch.clone()));
+        Self(Arc::new(Handed { lease, on_their_way: on_their_way.clone() }))
+    }
+
+    /// For the receiver.
+    fn lease(&self) -> Lease {
+        let handed = self.0.clone();
+        Lease::new(move |ok| {
+            if ok {
+                handed.settle();
+            }
+        })
+    }
+
+    /// The receiver has gone without it.
+    fn take_back(self) {
+        self.0.settle();
+    }
+}
+
+impl Handed {
+    fn settle(&self) {
+        let lease = self.lease.lock().take();
+        lease.into_iter().for_each(Lease::settle);
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        // The source hears of it before a pipeline that waits for this does.
+        *self.lease.get_mut() = None;
+        self.on_their_way.count.fetch_sub(1, Ordering::AcqRel);
+        self.on_their_way.returned.notify_waiters();
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use spillway::dead_letter::cbor::Encoder;
 use spillway::dead_letter::entry::NewEntry;
 use spillway::dead_letter::record;
+use spillway::event::cbor::Encoder;
 use spillway::event::{Map, Timestamp, Value};
 use spillway::testing::{timestamp, typed_event};
 

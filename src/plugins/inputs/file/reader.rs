@@ -12,7 +12,7 @@ use super::fields::Origin;
 use super::identity::Head;
 use crate::event::{Bytes, Event, EventStream, Text, Timestamp};
 use crate::plugins::codecs::line::TOO_LONG;
-use crate::plugins::{Decoder, Records};
+use crate::plugins::{Decoder, Records, lasting_ids};
 
 /// Bytes asked for at a time.
 const CHUNK: usize = 256 * 1024;
@@ -34,6 +34,8 @@ pub(super) struct Reader {
     longest: usize,
     decoder: Box<dyn Decoder>,
     origin: Arc<Origin>,
+    /// Names events by where they stand, when they are to have lasting ids.
+    names: Option<lasting_ids::Source>,
     head: Head,
     /// When something was last read.
     pub fed: Instant,
@@ -86,9 +88,15 @@ impl Reader {
             longest: LONGEST_LINE,
             decoder,
             origin,
+            names: None,
             head,
             fed: Instant::now(),
         })
+    }
+
+    /// From now on events get lasting ids.
+    pub fn name_events(&mut self, names: lasting_ids::Source) {
+        self.names = Some(names);
     }
 
     fn file(&self) -> &File {
@@ -228,6 +236,7 @@ impl Reader {
     }
 
     fn decoded(&mut self, lines: Vec<u8>, end: u64) -> Batch {
+        let start = end.saturating_sub(lines.len() as u64);
         let lines = match &self.source {
             // As Java reads text: what is none becomes U+FFFD.
             Source::Archive { .. } => match String::from_utf8_lossy(&lines) {
@@ -236,9 +245,28 @@ impl Reader {
             },
             Source::Plain(_) => lines,
         };
-        let events = self.decoder.decode_records(Records::new(Bytes::from(lines), self.delimiter.clone()));
+        let lines = Records::new(Bytes::from(lines), self.delimiter.clone());
+        let events = match self.names.clone() {
+            None => self.decoder.decode_records(lines),
+            Some(names) => self.named(&lines, start, &names),
+        };
         let events = self.marked(events);
         Batch { events, position: self.position_before(end) }
+    }
+
+    /// Lines from `start` on, one after the other, so that each event is named by the place where it starts: that of
+    /// what the decoder holds.
+    fn named(&mut self, lines: &Records, start: u64, names: &lasting_ids::Source) -> EventStream {
+        let mut events = Vec::new();
+        let mut at = start;
+        for line in lines.with_delimiters() {
+            let before = events.len();
+            let place = at.saturating_sub(self.decoder.held() as u64);
+            at += line.bytes().len() as u64;
+            self.decoder.decode_records(line).take_into(usize::MAX, &mut events);
+            names.name(place, events.get_mut(before..).unwrap_or_default());
+        }
+        events.into()
     }
 
     /// Everything up to `end` was given to the decoder; it may hold some of it back. An archive has no position before
@@ -274,13 +302,20 @@ impl Reader {
         let shown = line.get(..SHOWN).unwrap_or(&line);
         let mut event = Event::from_message(Text::from(String::from_utf8_lossy(shown)), Timestamp::now());
         event.tag(TOO_LONG);
+        if let Some(names) = &self.names {
+            names.name(position, std::slice::from_mut(&mut event));
+        }
         Some(Batch { events: self.marked(vec![event].into()), position })
     }
 
     /// What the decoder holds back.
     pub fn flush(&mut self) -> Batch {
         let mut events = Vec::new();
+        let start = self.line_start().saturating_sub(self.decoder.held() as u64);
         self.decoder.flush(&mut events);
+        if let Some(names) = &self.names {
+            names.name(start, &mut events);
+        }
         Batch { events: self.marked(events.into()), position: self.position_before(self.line_start()) }
     }
 

@@ -51,6 +51,7 @@ impl Watch {
     }
 
     fn open_file(&mut self, identity: Identity) {
+        let names = self.names(identity);
         let Some(file) = self.files.get_mut(&identity) else { return };
         let is_archive = matches!(self.settings.mode, Mode::Read { .. }) && archive::is_archive(&file.path);
         let checks = matches!(self.settings.mode, Mode::Read { check_archives: true, .. });
@@ -76,6 +77,9 @@ impl Watch {
         });
         match reader {
             Ok(mut reader) => {
+                if let Some(names) = names {
+                    reader.name_events(names);
+                }
                 self.positions.begin(identity, &file.path, file.resume);
                 let is_other = file.head.is_some_and(|head| !reader.begins_with(head));
                 if file.resume > file.size || is_other {

@@ -79,6 +79,9 @@ impl Settings {
         }
         let exclude = options.strings("exclude").doc("Names of files to leave out, globs allowed.").optional();
         let sincedb = sincedb(options, &paths);
+        if !sincedb.starts_with("/dev") {
+            options.context().claims.hold(format_args!("position file {}", sincedb.display()));
+        }
         let mode = mode(options);
         Self {
             globs: paths.iter().map(|path| Glob::new(path)).collect(),

@@ -17,7 +17,7 @@ use super::positions::Positions;
 use super::reader::Batch;
 use super::settings::{Mode, Settings};
 use super::watched::{State, Watched};
-use crate::plugins::{Decoders, Ecs, InputSink, PluginError, Stop};
+use crate::plugins::{Decoders, Ecs, InputSink, PluginError, Stop, lasting_ids};
 
 /// How often a decoder that gives out its last event after a while is asked for it.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -43,6 +43,8 @@ pub(super) struct Watch {
     pub(super) until_discovery: Option<u64>,
     /// When it was last told that files wait for others to be closed.
     pub(super) told_of_waiting: Option<Instant>,
+    /// Whether events get lasting ids.
+    gives_ids: bool,
 }
 
 impl Watch {
@@ -75,11 +77,13 @@ impl Watch {
             paths: Vec::new(),
             until_discovery: None,
             told_of_waiting: None,
+            gives_ids: false,
         })
     }
 
     /// Rounds until `stop`, or until everything is read if that is wanted. What decoders hold is given out at the end.
     pub fn run(&mut self, sink: &InputSink, stop: &Stop) -> Result<(), PipelineGone> {
+        self.gives_ids = sink.gives_ids();
         while !stop.is_cancelled() {
             let has_more = self.round(sink, stop)?;
             if self.is_finished() {
@@ -135,6 +139,13 @@ impl Watch {
     fn is_finished(&self) -> bool {
         let exits = matches!(self.settings.mode, Mode::Read { exit: true, .. });
         exits && !self.files.values().any(|file| file.is_open() || (file.is_waiting() && file.gone.is_none()))
+    }
+
+    /// Names the events of a file, if they are to have lasting ids. A file that is renamed keeps its names.
+    pub(super) fn names(&self, identity: Identity) -> Option<lasting_ids::Source> {
+        let Identity { inode, major, minor } = identity;
+        let [inode, major, minor] = [inode, major, minor].map(u64::to_le_bytes);
+        self.gives_ids.then(|| lasting_ids::Source::new("file", &[&inode, &major, &minor]))
     }
 
     pub(super) fn origin(&self, path: &std::path::Path) -> Arc<Origin> {

@@ -151,6 +151,7 @@ impl Settings {
         }
         let decoders = options.decoder("codec", "plain", &[]);
         config.set("group.id", &group_id);
+        options.context().claims.hold(format_args!("group_id {group_id}"));
         if group_id.is_empty() {
             options.invalid("group_id", "`group_id` is not empty");
         }

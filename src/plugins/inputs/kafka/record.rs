@@ -8,7 +8,7 @@ use rdkafka::message::{BorrowedMessage, Headers, Message, Timestamp};
 use super::partition::Partition;
 use crate::event::{Bytes, Event, EventStream, Map, Text, Value};
 use crate::plugins::codecs::charset::Charset;
-use crate::plugins::{Decoder, InputSink};
+use crate::plugins::{Decoder, InputSink, lasting_ids};
 
 /// What `[@metadata][kafka]` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,11 @@ impl Reading {
             let odd = (metadata.is_some() && std::str::from_utf8(&value).is_err()).then(|| value.clone());
             self.decoder.decode(value, &mut events);
             let given = events.len() - before;
+            if sink.gives_ids() {
+                // What comes out now began with the first record that the codec still held.
+                let (from, next) = self.held.first().map_or((&partition, offset + 1), |(from, next)| (from, *next));
+                name(from, next, events.get_mut(before..).unwrap_or_default());
+            }
             if let (Some(bytes), Some([event]), Some(metadata)) = (odd, events.get(before..), &mut metadata) {
                 keep_bytes(event, bytes, metadata);
             }
@@ -131,6 +136,13 @@ impl Reading {
         put_origins(&mut events, origins);
         Decoded { events: events.into(), positions }
     }
+}
+
+/// Names events by the record that they were, which is the one before `next`.
+fn name(partition: &Partition, next: i64, events: &mut [Event]) {
+    let number = partition.number.to_le_bytes();
+    let source = lasting_ids::Source::new("kafka", &[partition.topic.as_bytes(), &number]);
+    source.name(u64::try_from(next).unwrap_or_default(), events);
 }
 
 /// Where the codec could only escape the bytes of a record, they are kept as they were.

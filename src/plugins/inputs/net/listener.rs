@@ -36,6 +36,9 @@ impl Endpoint {
             options.invalid("port", "a port is between 0 and 65535");
             0
         });
+        if port != 0 {
+            options.context().claims.hold(format_args!("port {port}"));
+        }
         Self { host, port }
     }
 

@@ -7,7 +7,7 @@ use reqwest::{Client, ClientBuilder, RequestBuilder, Url, redirect};
 use tokio::time::timeout;
 use tokio_util::bytes::Bytes;
 
-use super::super::server_tls::{self, Tls};
+use crate::plugins::server_tls::{self, Tls};
 use crate::plugins::tls::{BadOption, explained};
 
 /// A larger answer is not read to its end.

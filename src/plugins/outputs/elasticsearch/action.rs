@@ -56,6 +56,15 @@ impl ActionOption {
     }
 }
 
+/// The `document_id` option.
+#[derive(Clone)]
+pub(super) enum DocumentId {
+    /// Of the event's fields.
+    Given(Template),
+    /// `auto`: the id that the event has had since it was read.
+    Lasting,
+}
+
 /// An action, as a place in the bytes of its batch.
 #[derive(Clone, Debug)]
 pub(super) struct Action {

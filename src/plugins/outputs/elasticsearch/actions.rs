@@ -8,15 +8,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use parking_lot::RwLock;
 
-use super::action::{Action, ActionOption, Kind, Unmapped};
+use super::action::{Action, ActionOption, DocumentId, Kind, Unmapped};
 use super::json_text::{JsonText, write_member, write_name};
 use super::target::{Name, Target, has_placeholder, text_of};
 use super::update::Update;
 use crate::event::{EscapeStyle, Event, FieldRef, Map, Template, Text, Value, json};
+use crate::plugins::lasting_ids;
 
 /// Index names for which ids are generated, at most; one more is a sign of names made from hostile data.
 const LEARNED_LIMIT: usize = 10_000;
@@ -25,7 +24,7 @@ const LEARNED_LIMIT: usize = 10_000;
 pub(super) struct Parts {
     pub action: ActionOption,
     pub target: Arc<Target>,
-    pub document_id: Option<Template>,
+    pub document_id: Option<DocumentId>,
     pub routing: Option<Template>,
     pub parent: Option<Template>,
     pub join_field: Option<FieldRef>,
@@ -40,7 +39,7 @@ pub(super) struct Parts {
 pub(super) struct Actions {
     action: ActionOption,
     target: Arc<Target>,
-    document_id: Option<Template>,
+    document_id: Option<DocumentId>,
     warned_of_id: AtomicBool,
     /// An ingest pipeline may drop events, after which replies can only be paired by id.
     always_generates: bool,
@@ -146,7 +145,10 @@ impl Actions {
     }
 
     fn id(&self, event: &Event, control: Option<&Map>, kind: Kind, index: &Name<'_>) -> Option<Text> {
-        if let Some(template) = &self.document_id {
+        if let Some(DocumentId::Lasting) = &self.document_id {
+            return Some(lasting_ids::of(event).cloned().unwrap_or_else(lasting_ids::random));
+        }
+        if let Some(DocumentId::Given(template)) = &self.document_id {
             let id = template.render(event);
             if has_placeholder(&id) && !self.warned_of_id.swap(true, Ordering::Relaxed) {
                 tracing::warn!(target: super::LOG,
@@ -159,7 +161,7 @@ impl Actions {
             return Some(id);
         }
         let generates = kind.makes_documents() && (self.always_generates || self.has_learned(index));
-        generates.then(|| Text::from(BASE64_URL_SAFE_NO_PAD.encode(uuid::Uuid::new_v4().as_bytes())))
+        generates.then(lasting_ids::random)
     }
 
     fn has_learned(&self, index: &Name<'_>) -> bool {

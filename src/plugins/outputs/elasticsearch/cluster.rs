@@ -9,12 +9,12 @@ use tokio::sync::watch;
 
 use super::super::waits::Waits;
 use super::LOG;
-use super::http::Http;
 use super::pool::Pool;
 use super::setup::{Session, Setup, Trouble};
 use super::sniffing::Sniffing;
 use super::startup::{self, Expected, When};
 use crate::metrics::PluginMetrics;
+use crate::plugins::elasticsearch::http::Http;
 use crate::plugins::{Context, GivenBack, PluginError, Stop};
 
 /// All servers and the way to talk to them.

@@ -1,5 +1,7 @@
 //! Which of the two plugins an output is. They share everything but names, a few requests, and what replies hold.
 
+use crate::plugins::elasticsearch::http::Agent;
+
 /// The plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavor {
@@ -10,6 +12,16 @@ pub(super) enum Flavor {
 }
 
 impl Flavor {
+    /// How requests introduce the plugin.
+    pub fn agent(self) -> Agent {
+        match self {
+            Self::Elasticsearch => {
+                Agent { plugin: "logstash-output-elasticsearch/12.1.6", origin: Some("logstash-output-elasticsearch") }
+            }
+            Self::OpenSearch => Agent { plugin: "logstash-output-opensearch/2.1.0", origin: None },
+        }
+    }
+
     /// What it writes to, as messages and dead letters call it.
     pub fn product(self) -> &'static str {
         match self {

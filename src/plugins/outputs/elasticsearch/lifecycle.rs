@@ -4,8 +4,9 @@ use reqwest::Method;
 use serde_json::{Value as Json, json};
 
 use super::LOG;
-use super::setup::{Session, Trouble, encoded};
-use super::startup::{Product, Server};
+use super::setup::{Session, Trouble};
+use crate::plugins::elasticsearch::about::{Product, Server};
+use crate::plugins::elasticsearch::endpoint::encoded;
 
 /// The policy that is made when it is missing.
 pub(super) const DEFAULT_POLICY: &str = "logstash-policy";

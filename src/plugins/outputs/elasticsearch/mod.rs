@@ -1,7 +1,7 @@
 //! `elasticsearch` and `opensearch`: write events to those servers with bulk requests.
 //!
 //! The way of a batch: [`actions`] turns events into bulk lines, once; [`sender`] posts them ([`body`] cuts and packs,
-//! [`cluster`], [`pool`] and [`http`] know the servers) until every action has an answer; [`verdict`] sorts the
+//! [`cluster`] and [`pool`] know the servers) until every action has an answer; [`verdict`] sorts the
 //! answers; [`delivery`] sends again what has to be, and makes dead letters of what can never be accepted. Before the
 //! first batch, [`setup`] puts in place what the indexes need. The two plugins differ in their [`options`], and in
 //! what [`flavor`] says.
@@ -9,15 +9,10 @@
 mod action;
 mod actions;
 mod body;
-mod cloud;
 mod cluster;
-mod credentials;
 mod default_template;
 mod delivery;
-mod endpoint;
 mod flavor;
-mod hosts;
-mod http;
 mod json_text;
 mod lifecycle;
 mod options;
@@ -46,13 +41,13 @@ use tracing::Instrument;
 use self::actions::Actions;
 use self::cluster::Cluster;
 use self::delivery::Work;
-use self::http::Http;
 use self::options::Settings;
 use self::pool::Pool;
 use self::reply::Item;
 use self::sender::Sender;
 use super::misconfigured::Misconfigured;
 use crate::event::Text;
+use crate::plugins::elasticsearch::http::Http;
 use crate::plugins::{
     Context, DeadLetters, Deliveries, GivenBack, Options, Output, OutputBatch, OutputPlugin, PluginError, Stop,
 };

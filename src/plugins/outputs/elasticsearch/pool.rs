@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
-use super::endpoint::Endpoint;
-use super::startup::Server;
+use crate::plugins::elasticsearch::about::Server;
+use crate::plugins::elasticsearch::endpoint::Endpoint;
 
 /// One server.
 pub(super) struct Host {

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Method, Url};
 
 use super::super::waits::Waits;
 use super::LOG;
@@ -17,16 +17,19 @@ use super::action::Action;
 use super::body;
 use super::cluster::Cluster;
 use super::flavor::Flavor;
-use super::http::Reply;
 use super::reason;
 use super::reply::{self, Answer, Item};
 use super::verdict::{Rules, Verdict};
 use crate::event::{Map, Value};
 use crate::metrics::PluginMetrics;
+use crate::plugins::elasticsearch::http::{LARGEST_REPLY, Reply};
 use crate::plugins::{GivenBack, Stop};
 
 /// Characters of a reply that a log line shows.
 const LOGGED_BODY_CHARS: usize = 2000;
+/// Bytes that a reply may have for each action, and for all of them together.
+const REPLY_BYTES_PER_ACTION: usize = 64 * 1024;
+const SMALLEST_LIMIT_BYTES: usize = 4 * 1024 * 1024;
 /// Longest `_id` that servers take, in bytes.
 const LONGEST_ID: usize = 512;
 
@@ -73,6 +76,11 @@ enum Outcome {
     TooLarge,
     /// The server refused all for the sake of one action; holds its error.
     Poisoned(Value),
+}
+
+/// Bytes of the largest reply to so many actions that is believed: errors quote values, but no server tells novels.
+fn largest_reply(actions: usize) -> usize {
+    actions.saturating_mul(REPLY_BYTES_PER_ACTION).saturating_add(SMALLEST_LIMIT_BYTES).min(LARGEST_REPLY)
 }
 
 impl Sender {
@@ -144,7 +152,9 @@ impl Sender {
         let (body, size) = body::pack(bytes, part, self.compression);
         let headers = self.headers(part.len(), size);
         let posted = match host.permits.acquire().await {
-            Ok(_permit) => self.cluster.http.post(url, endpoint, headers, body).await,
+            Ok(_permit) => {
+                self.cluster.http.send(Method::POST, url, endpoint, headers, body, largest_reply(part.len())).await
+            }
             Err(_) => return Err(Failure::NoHost),
         };
         let reply = posted.map_err(|error| {

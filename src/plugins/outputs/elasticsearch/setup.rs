@@ -6,17 +6,19 @@
 use std::sync::Arc;
 
 use reqwest::Method;
+use reqwest::header::HeaderMap;
 use serde_json::Value as Json;
 
 use super::LOG;
 use super::flavor::Flavor;
-use super::http::{Http, Reply};
 use super::lifecycle::Lifecycle;
 use super::pool::{Host, Pool};
 use super::reason;
-use super::startup::{self, Product, Server};
+use super::startup;
 use super::target::Target;
 use super::template::TemplateOptions;
+use crate::plugins::elasticsearch::about::{Product, Server};
+use crate::plugins::elasticsearch::http::{Http, LARGEST_REPLY, Reply};
 
 /// Data streams are there from this version of Elasticsearch on.
 const DATA_STREAMS_SINCE: (u32, u32) = (7, 9);
@@ -67,7 +69,10 @@ impl Session<'_> {
         let url = self.host.endpoint.at(path).map_err(Trouble::Wrong)?;
         let sent = match body {
             None => self.http.ask(method, &url, &self.host.endpoint).await,
-            Some(body) => self.http.put(&url, &self.host.endpoint, body.to_string().into_bytes()).await,
+            Some(body) => {
+                let body = body.to_string().into_bytes();
+                self.http.send(method, &url, &self.host.endpoint, HeaderMap::new(), body, LARGEST_REPLY).await
+            }
         };
         match sent {
             Err(error) => {
@@ -142,27 +147,4 @@ async fn install(session: &Session<'_>, path: &str, body: &Json, overwrite: bool
     let made = session.call(Method::PUT, path, Some(body)).await?;
     // A proxy that hides the API answers 404: nothing can be installed through it, and documents pass.
     if made.is_success() || made.status == 404 { Ok(()) } else { Err(Trouble::refused("it was not accepted", &made)) }
-}
-
-/// A step of a path with everything encoded that is not a plain name.
-pub(super) fn encoded(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn date_math_is_encoded_as_servers_want_it() {
-        assert_eq!(encoded("<logstash-{now/d}-000001>"), "%3Clogstash-%7Bnow%2Fd%7D-000001%3E");
-    }
 }

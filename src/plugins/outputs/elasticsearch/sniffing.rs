@@ -4,24 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Method;
-use reqwest::header::HeaderValue;
 use serde::Deserialize;
 
-use super::endpoint::{Endpoint, Paths};
-use super::hosts::Address;
-use super::http::Http;
 use super::pool::Host;
+use crate::plugins::elasticsearch::endpoint::Endpoint;
+use crate::plugins::elasticsearch::http::Http;
+use crate::plugins::elasticsearch::servers::Likeness;
 
 /// How servers are found.
 pub(super) struct Sniffing {
     /// Time before the first question, and between two.
     pub delay: Duration,
-    /// Scheme, prefix and query of every server.
-    pub like: Address,
-    /// The path options.
-    pub paths: Paths,
-    /// The `Authorization` header.
-    pub authorization: Option<HeaderValue>,
+    /// What every server has in common.
+    pub like: Likeness,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +45,8 @@ impl Sniffing {
             return Err(format!("it answered {}", reply.status));
         }
         let places = places(&reply.body)?;
-        let endpoint = |place: &String| Endpoint::new(&self.like.on(place), &self.paths, self.authorization.clone());
+        let Likeness { address, paths, authorization } = &self.like;
+        let endpoint = |place: &String| Endpoint::new(&address.on(place), paths, authorization.clone());
         places.iter().map(endpoint).collect()
     }
 }

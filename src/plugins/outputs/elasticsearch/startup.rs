@@ -8,9 +8,10 @@ use serde::Deserialize;
 
 use super::LOG;
 use super::flavor::Flavor;
-use super::http::{Http, Reply};
 use super::pool::{Host, Pool};
 use crate::plugins::PluginError;
+use crate::plugins::elasticsearch::about::{About, Product, Server};
+use crate::plugins::elasticsearch::http::{Http, Reply};
 
 /// When a server is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,24 +23,6 @@ pub(super) enum When {
 }
 
 #[derive(Deserialize)]
-struct About {
-    #[serde(default)]
-    cluster_uuid: Option<String>,
-    #[serde(default)]
-    tagline: Option<String>,
-    version: Option<Version>,
-}
-
-#[derive(Deserialize)]
-struct Version {
-    number: String,
-    #[serde(default)]
-    build_flavor: Option<String>,
-    #[serde(default)]
-    distribution: Option<String>,
-}
-
-#[derive(Deserialize)]
 struct Licensed {
     license: License,
 }
@@ -47,26 +30,6 @@ struct Licensed {
 #[derive(Deserialize)]
 struct License {
     status: String,
-}
-
-/// What kind of server it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Product {
-    /// A cluster of one's own, or in the cloud.
-    Elasticsearch,
-    /// A project in Elastic's cloud, without settings for indexes and nodes.
-    Serverless,
-    /// Any version of it.
-    OpenSearch,
-}
-
-/// What a server said about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Server {
-    pub product: Product,
-    /// Of its version.
-    pub major: u32,
-    pub minor: u32,
 }
 
 /// Whom the output speaks to.
@@ -133,7 +96,7 @@ async fn elastic(http: &Http, host: &Host, reply: &Reply, when: When) -> Result<
     if product == Product::Elasticsearch && !licensed(http, host).await {
         return Ok(None);
     }
-    let server = server(product, number);
+    let server = Server::new(product, number);
     if product == Product::OpenSearch {
         tracing::info!(target: LOG, url = endpoint.label.as_str(),
             "The server is OpenSearch {number}: it is used like Elasticsearch, without a licence check");
@@ -161,7 +124,7 @@ fn opensearch(expected: Expected, host: &Host, reply: &Reply) -> Result<Option<S
         },
     };
     tracing::info!(target: LOG, url = host.endpoint.label.as_str(), "Cluster version determined ({number})");
-    Ok(Some(server(Product::OpenSearch, &number)))
+    Ok(Some(Server::new(Product::OpenSearch, &number)))
 }
 
 /// The uuid of the cluster, asked once when the first server is alive.
@@ -230,10 +193,10 @@ fn introduction(host: &Host, reply: &Reply, when: When) -> Result<Option<About>,
 
 fn product(about: &About, reply: &Reply, when: When) -> Option<Product> {
     let version = about.version.as_ref()?;
-    let tagline = about.tagline.as_deref().unwrap_or_default();
-    if version.distribution.as_deref() == Some("opensearch") || tagline.contains("OpenSearch") {
+    if about.is_opensearch() {
         return Some(Product::OpenSearch);
     }
+    let tagline = about.tagline.as_deref().unwrap_or_default();
     let flavor = version.build_flavor.as_deref().unwrap_or_default();
     let mut numbers = version.number.split(['.', '-']).map(|n| n.parse::<u32>().ok());
     let number = (numbers.next().flatten()?, numbers.next().flatten().unwrap_or(0));
@@ -268,9 +231,4 @@ async fn licensed(http: &Http, host: &Host) -> bool {
     tracing::error!(target: LOG, url = label.as_str(),
         "Could not connect to a compatible version of Elasticsearch: {why}; trying again later");
     false
-}
-
-fn server(product: Product, number: &str) -> Server {
-    let mut numbers = number.split(['.', '-']).map(|n| n.parse().unwrap_or(0));
-    Server { product, major: numbers.next().unwrap_or(0), minor: numbers.next().unwrap_or(0) }
 }

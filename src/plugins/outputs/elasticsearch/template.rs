@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::default_template::{self, Form};
 use super::lifecycle::Lifecycle;
-use super::startup::{Product, Server};
+use crate::plugins::elasticsearch::about::{Product, Server};
 use crate::settings::Ecs;
 
 /// Which API a template goes to.
@@ -60,7 +60,7 @@ impl TemplateOptions {
         if server.product == Product::Serverless {
             without_shards(&mut body);
         }
-        Ok(Template { path: format!("/{api}/{}", super::setup::encoded(name)), body })
+        Ok(Template { path: format!("/{api}/{}", crate::plugins::elasticsearch::endpoint::encoded(name)), body })
     }
 
     fn form(&self, server: Server) -> Result<Form, String> {

@@ -32,6 +32,11 @@ pub(super) struct Script {
 }
 
 impl Update {
+    /// Whether a document that is missing can come of it.
+    pub fn makes(&self) -> bool {
+        self.doc_as_upsert || self.scripted_upsert || self.upsert.is_some()
+    }
+
     /// Appends the line. `document` appends the event as JSON.
     pub fn write(
         &self,

@@ -77,7 +77,11 @@ pub(super) fn build_with(options: &mut Options<'_>, encoder: SharedEncoder) -> B
         .doc("How often files that were not used since the last time are closed, in seconds.")
         .default(Duration::from_secs(10));
     let delimiter = encoder.delimiter().filter(|_| !gzip && !overwrite);
-    let journal = delimiter.map(|delimiter| Arc::new(Journal::new(journal_path(options.context()), delimiter)));
+    let journal = delimiter.map(|delimiter| {
+        let path = journal_path(options.context());
+        options.context().claims.hold(format_args!("journal {}", path.display()));
+        Arc::new(Journal::new(path, delimiter))
+    });
     let manner = Manner { gzip, overwrite, file_mode, dir_mode, journal: journal.clone() };
     let span = options.context().log_span();
     Box::new(FileOutput {

@@ -203,6 +203,9 @@ fn guarantees(options: &mut Options<'_>, config: &mut ClientConfig) -> Option<Tr
         .string("transactional_id")
         .doc("The records are part of a transaction with what a `kafka` input commits; one id for each process (Spillway).")
         .optional();
+    if let Some(id) = &id {
+        options.context().claims.hold(format_args!("transactional_id {id}"));
+    }
     let interval = options
         .duration("transaction_interval")
         .doc("How long a transaction lasts; it ends as soon as it can unless given (Spillway).")

@@ -64,6 +64,7 @@ fn build(options: &mut Options<'_>) -> Box<dyn Output> {
     tls::refuse_old_names(options);
     options.obsolete("message_format", "Set `codec => plain { format => \"...\" }` instead.");
     let mode = if mode == "server" {
+        options.context().claims.hold(format_args!("port {port}"));
         let tls = family.server(options, ClientAuthentication::None, &[]).map(TlsAcceptor::from);
         Mode::Server(Server::new(host, port, tls, &options.context().metrics))
     } else {

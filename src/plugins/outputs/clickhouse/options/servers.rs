@@ -5,13 +5,13 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::super::super::server_tls::Tls;
 use super::super::client::Connections;
 use super::super::node::Address;
 use super::super::watch::Watch;
 use super::old_names::OldNames;
 use super::text;
 use crate::event::Value;
+use crate::plugins::server_tls::Tls;
 use crate::plugins::{Options, Secret};
 
 const PORT: u16 = 8123;

@@ -30,7 +30,7 @@ fn parts(action: &str, index: &str) -> Parts {
 
 fn updating(update: Update) -> Parts {
     let update = Update { retry_on_conflict: 1, ..update };
-    Parts { document_id: Some(template("%{id}")), update, ..parts("%{do}", "a") }
+    Parts { document_id: Some(DocumentId::Given(template("%{id}"))), update, ..parts("%{do}", "a") }
 }
 
 fn event(pairs: &[(&'static str, &'static str)]) -> Event {
@@ -54,7 +54,8 @@ fn lines_of_each_action() {
     let doc = "{\"id\":\"1\",\"n\":\"é\\\"\"}";
     let plain = lines(parts("index", "app-logs"), &e).unwrap();
     assert_eq!(plain, format!("{{\"index\":{{\"_id\":null,\"_index\":\"app-logs\",\"routing\":null}}}}\n{doc}\n"));
-    let with_id = |action: &str| Parts { document_id: Some(template("%{id}")), ..parts(action, "a") };
+    let with_id =
+        |action: &str| Parts { document_id: Some(DocumentId::Given(template("%{id}"))), ..parts(action, "a") };
     let delete = lines(with_id("delete"), &e).unwrap();
     assert_eq!(delete, "{\"delete\":{\"_id\":\"1\",\"_index\":\"a\",\"routing\":null}}\n");
     let update = Update { retry_on_conflict: 1, doc_as_upsert: true, ..Update::default() };

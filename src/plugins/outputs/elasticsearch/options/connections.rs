@@ -1,16 +1,15 @@
-//! Options on connections: headers, proxy, limits, TLS, compression, and how often what is dead is tried.
+//! Options on connections: limits, TLS, compression, and how often what is dead is tried.
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::{Proxy, Url};
-
-use super::super::super::server_tls::Tls;
 use super::super::flavor::Flavor;
-use super::super::hosts::percent_decoded;
-use super::super::http::HttpOptions;
 use crate::plugins::Options;
+use crate::plugins::elasticsearch::connections;
+use crate::plugins::elasticsearch::http::HttpOptions;
+use crate::plugins::server_tls::Tls;
 
+/// The reference's fixed limit for a new connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The level of `http_compression` in `opensearch`.
 const OPENSEARCH_LEVEL: u32 = 6;
 
@@ -24,72 +23,30 @@ pub(super) fn elasticsearch(options: &mut Options<'_>, secure: bool) -> Option<H
 
 /// Those that both plugins have; without TLS.
 pub(super) fn common(options: &mut Options<'_>, flavor: Flavor) -> Option<HttpOptions> {
-    let headers = options.hash("custom_headers").doc("Headers of every request; they replace our own.").default(vec![]);
-    let mut custom = Vec::new();
-    for (name, value) in headers {
-        let header = value.as_str().map(str::to_owned).or_else(|| value.as_integer().map(|n| n.to_string()));
-        let value = header.and_then(|text| HeaderValue::from_str(&text).ok());
-        match (HeaderName::try_from(name.as_str()), value) {
-            (Ok(name), Some(value)) => custom.push((name, value)),
-            _ => options.invalid("custom_headers", format!("`{name}` is not a legal header with a text value")),
-        }
-    }
-    let proxy = proxy(options);
+    let custom = connections::headers(options);
+    let proxy = connections::proxy(options);
     let timeout = options.seconds("timeout").doc("Longest silence of a server.").default(Duration::from_secs(60));
-    let connections = options.integer("pool_max").doc("Most requests at once.").default(1000);
+    let most = options.integer("pool_max").doc("Most requests at once.").default(1000);
     let per_host = options.integer("pool_max_per_route").doc("Most requests at once to one host.").default(100);
     let idle = options
         .integer("validate_after_inactivity")
         .doc("A connection that was idle for longer (milliseconds) is not used again; 0 for no limit.")
         .default(10_000);
-    if connections < 1 || per_host < 1 {
+    if most < 1 || per_host < 1 {
         options.invalid("pool_max", "`pool_max` and `pool_max_per_route` are at least 1");
     }
     let count = |n: i64| usize::try_from(n).unwrap_or(1).clamp(1, 100_000);
     Some(HttpOptions {
-        flavor,
+        agent: flavor.agent(),
+        connect_timeout: CONNECT_TIMEOUT,
         timeout,
-        connections: count(connections),
+        connections: count(most),
         connections_per_host: count(per_host),
         idle: u64::try_from(idle).ok().filter(|ms| *ms > 0).map(Duration::from_millis),
         headers: custom,
         proxy: proxy?,
         tls: None,
     })
-}
-
-/// The inner `None` means no proxy, the outer one a wrong option.
-fn proxy(options: &mut Options<'_>) -> Option<Option<Proxy>> {
-    let given = options
-        .string("proxy")
-        .doc("HTTP proxy that all requests go through: URL with user and password, or host:port. The port is 80 unless given.")
-        .optional();
-    match given.as_deref() {
-        None => Some(None),
-        Some("") => {
-            options.warn("proxy", "no-effect", "an empty `proxy` has no effect: no proxy is used");
-            Some(None)
-        }
-        Some(text) => {
-            let made = through(text);
-            if made.is_none() {
-                options.invalid("proxy", "`proxy` is the URL of an HTTP proxy, such as http://proxy.example.org:3128");
-            }
-            made.map(Some)
-        }
-    }
-}
-
-/// User and password go into a header, so that no error shows them.
-fn through(text: &str) -> Option<Proxy> {
-    let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    let mut url =
-        Url::parse(&with_scheme).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())?;
-    let login = (percent_decoded(url.username()), percent_decoded(url.password().unwrap_or_default()));
-    url.set_username("").ok()?;
-    url.set_password(None).ok()?;
-    let proxy = Proxy::all(url).ok()?;
-    Some(if login.0.is_empty() { proxy } else { proxy.basic_auth(&login.0, &login.1) })
 }
 
 /// Level of gzip of `elasticsearch`; 0 for none.

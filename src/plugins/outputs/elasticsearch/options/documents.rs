@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::super::action::{ActionOption, Kind};
+use super::super::action::{ActionOption, DocumentId, Kind};
 use super::super::actions::Parts;
 use super::super::flavor::Flavor;
 use super::super::json_text::{JsonText, quoted};
@@ -11,11 +11,15 @@ use super::super::target::Target;
 use super::super::update::{Script, Update};
 use crate::event::{FieldRef, Template};
 use crate::plugins::Options;
+use crate::plugins::lasting_ids::LastingIds;
+
+/// The `document_id` that is no template.
+const AUTO: &str = "auto";
 
 /// The options as they were given, before it is known where events go.
 pub(super) struct Documents {
     action: Option<Template>,
-    document_id: Option<Template>,
+    document_id: Option<DocumentId>,
     routing: Option<Template>,
     parent: Option<Template>,
     join_field: Option<FieldRef>,
@@ -49,8 +53,7 @@ pub(super) fn read(options: &mut Options<'_>, flavor: Flavor) -> Documents {
         .template("action")
         .doc("What to do with the event: index, create, update or delete. Index unless given, create in a data stream.")
         .optional();
-    let document_id =
-        options.template("document_id").doc("`_id` of the document; the server makes one unless given.").optional();
+    let document_id = document_id(options);
     let routing = options.template("routing").doc("Routing of the document.").optional();
     let parent = options.template("parent").doc("Parent of the document.").optional();
     let join_field = options
@@ -88,6 +91,21 @@ pub(super) fn read(options: &mut Options<'_>, flavor: Flavor) -> Documents {
         document_type,
         update,
     }
+}
+
+fn document_id(options: &mut Options<'_>) -> Option<DocumentId> {
+    let template = options
+        .template("document_id")
+        .doc(
+            "`_id` of the document; the server makes one unless given. `auto` (Spillway): an id that the event keeps \
+             over retries, restarts and replays, so that it never becomes two documents.",
+        )
+        .optional()?;
+    if template.as_constant().is_none_or(|id| id != AUTO) {
+        return Some(DocumentId::Given(template));
+    }
+    options.context().commons.get::<LastingIds>().want();
+    Some(DocumentId::Lasting)
 }
 
 fn update(options: &mut Options<'_>) -> Update {
@@ -150,6 +168,13 @@ impl Documents {
         let action = action.map_err(|message| options.invalid("action", message)).ok()?;
         if action.is_always(Kind::Update) && self.document_id.is_none() {
             options.invalid("action", "`action => update` needs a document_id to know which document to update");
+        }
+        let finds_nothing = action.is_always(Kind::Delete) || (action.is_always(Kind::Update) && !self.update.makes());
+        if finds_nothing && matches!(self.document_id, Some(DocumentId::Lasting)) {
+            options.invalid(
+                "document_id",
+                "`document_id => auto` names a new document: there is none to update or delete under that id",
+            );
         }
         self.check_version(options, &action);
         Some(Parts {

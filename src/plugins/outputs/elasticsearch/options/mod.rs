@@ -17,14 +17,14 @@ use std::time::Duration;
 use self::servers::Servers;
 use super::actions::Actions;
 use super::cluster::Care;
-use super::endpoint::Endpoint;
 use super::flavor::Flavor;
-use super::http::HttpOptions;
 use super::setup::Setup;
 use super::startup::Expected;
 use super::target::Target;
 use super::verdict::Rules;
 use crate::event::{EscapeStyle, Template};
+use crate::plugins::elasticsearch::endpoint::Endpoint;
+use crate::plugins::elasticsearch::http::HttpOptions;
 use crate::plugins::{Ecs, Options};
 
 pub(super) use self::opensearch::{name as opensearch_name, read as opensearch};

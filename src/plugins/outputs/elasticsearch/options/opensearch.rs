@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::super::super::server_tls::{self, Store, Tls};
 use super::super::actions::Actions;
 use super::super::cluster::Care;
 use super::super::flavor::Flavor;
 use super::super::setup::Setup;
 use super::super::startup::Expected;
 use super::super::target::Target;
-use super::servers::{self, Given, Login, Servers};
+use super::servers::{self, Servers};
 use super::{Settings, connections, default_target, documents, management, rules};
 use crate::event::Value;
+use crate::plugins::elasticsearch::servers::{Given, Login, hosts};
+use crate::plugins::server_tls::{self, Store, Tls};
 use crate::plugins::{Ecs, Options, Secret};
 
 /// `target_bulk_bytes` unless given.
@@ -86,7 +87,7 @@ pub(in super::super) fn name(option: &'static str) -> &'static str {
 }
 
 fn servers(options: &mut Options<'_>) -> Option<Servers> {
-    let hosts = servers::hosts(options);
+    let hosts = hosts(options, servers::DEFAULT_HOST);
     let user = options.string("user").doc("User name; used together with `password`.").optional();
     let password = options.password("password").doc("Password; used together with `user`.").optional();
     let auth_type = options
@@ -101,7 +102,8 @@ fn servers(options: &mut Options<'_>) -> Option<Servers> {
         Some(auth) => login(options, &auth)?,
         None => Login { user: user.filter(|_| password.is_some()), password, api_key: None },
     };
-    servers::endpoints(options, Given { hosts, login, path, paths, ssl: ("ssl", ssl), sniffing })
+    let alike = sniffing.is_some();
+    servers::resolve(options, Given { hosts, login, path, paths, ssl: ("ssl", ssl), alike }, sniffing)
 }
 
 /// `auth_type`
