@@ -234,7 +234,7 @@ fn flush_filter(
     selection: &mut Selection,
     promises: &Promises,
 ) {
-    let due = flush == Flush::Last || slot.on_match.periodic_flush;
+    let due = flush == Flush::Last || slot.on_match.periodic_flush || slot.filter.flushes_by_itself();
     if !due || !slot.filter.flushes() {
         return;
     }

@@ -20,6 +20,7 @@ use crate::plugins::{
     Claims, Commons, Context, DeadLetterQueue, DeadLetters, Decoders, Ecs, Filter, Input, Options, Output, Stop,
     registry,
 };
+use crate::settings::RubySettings;
 
 /// What a pipeline gives to all of its plugins.
 #[derive(Clone, Debug)]
@@ -40,6 +41,10 @@ pub struct Environment {
     pub dead_letters: DeadLetterQueue,
     /// The time of day.
     pub clock: Clock,
+    /// Number of worker threads.
+    pub workers: usize,
+    /// How Ruby code is run.
+    pub ruby: RubySettings,
     /// What plugins of all pipelines of the process have in common.
     pub process: Commons,
     /// Cancelled when the pipeline is to end.
@@ -58,6 +63,8 @@ impl Environment {
             host: Arc::from("test-host"),
             dead_letters: DeadLetterQueue::default(),
             clock: Clock::default(),
+            workers: 1,
+            ruby: RubySettings::default(),
             process: Commons::default(),
             stop: Stop::new(),
         }
@@ -386,6 +393,8 @@ impl Compiler<'_> {
             path_settings: environment.path_settings.clone(),
             host: environment.host.clone(),
             clock: environment.clock.clone(),
+            workers: environment.workers,
+            ruby: environment.ruby.clone(),
             process: environment.process.clone(),
             claims: self.claims.clone(),
             commons: self.commons.clone(),

@@ -102,6 +102,8 @@ pub fn assemble(settings: PipelineSettings, shared: &Shared, mut loaded: Loaded)
         host: shared.host.clone(),
         dead_letters: dead_letters.clone(),
         clock: shared.clock.clone(),
+        workers: settings.workers,
+        ruby: settings.ruby.clone(),
         process: shared.commons.clone(),
         stop: stop.clone(),
     };

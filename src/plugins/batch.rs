@@ -61,8 +61,7 @@ impl<'a> FilterBatch<'a> {
 
     /// Number of events, cancelled ones not counted.
     pub fn len(&self) -> usize {
-        let remaining = self.selection.get(*self.started..).unwrap_or_default();
-        remaining.iter().filter(|&&at| self.arena.get(at as usize).is_some_and(|e| !e.is_cancelled())).count()
+        self.events().count()
     }
 
     /// Whether there is no event.
@@ -84,6 +83,19 @@ impl<'a> FilterBatch<'a> {
 
     /// As [`FilterBatch::each`], for filters that make new events.
     pub fn each_emitting(&mut self, mut work: impl FnMut(&mut Event, &mut Emitter) -> Outcome) {
+        self.each_emitting_with_common(|event, emitter, _| work(event, emitter));
+    }
+
+    /// The events that are still to be worked on, in order.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        let remaining = self.selection.get(*self.started..).unwrap_or_default();
+        remaining.iter().filter_map(|&at| self.arena.get(at as usize)).filter(|event| !event.is_cancelled())
+    }
+
+    /// As [`FilterBatch::each_emitting`]; `work` may apply the common options itself, and answers
+    /// [`Outcome::Unmatched`] then.
+    pub fn each_emitting_with_common(&mut self, mut work: impl FnMut(&mut Event, &mut Emitter, &OnMatch) -> Outcome) {
+        let common = self.on_match;
         let plain = self.on_match.is_empty();
         while let Some(&at) = self.selection.get(*self.started) {
             *self.started += 1;
@@ -91,7 +103,7 @@ impl<'a> FilterBatch<'a> {
             if event.is_cancelled() {
                 continue;
             }
-            let outcome = work(event, &mut self.emitter);
+            let outcome = work(event, &mut self.emitter, common);
             if outcome == Outcome::Matched && !plain && !event.is_cancelled() {
                 self.on_match.apply(event);
             }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::{DeadLetterQueue, DeadLetters, Stop};
 use crate::event::{Clock, EscapeStyle};
 use crate::metrics::PluginMetrics;
-use crate::settings::Ecs;
+use crate::settings::{Ecs, RubySettings};
 
 /// What only one running plugin can have at a time, known while a configuration is built: ports, folders of state,
 /// addresses. A pipeline that claims what another run of it has cannot be registered beside that run.
@@ -83,6 +83,10 @@ pub struct Context {
     pub clock: Clock,
     /// Folders of state that plugins of this pipeline have claimed.
     pub claims: Claims,
+    /// Number of worker threads.
+    pub workers: usize,
+    /// How Ruby code is run.
+    pub ruby: RubySettings,
     /// What plugins of this pipeline have in common.
     pub commons: Commons,
     /// What plugins of all pipelines of the process have in common.
@@ -117,6 +121,8 @@ impl Context {
             is_only_output: false,
             clock: Clock::default(),
             claims: Claims::default(),
+            workers: 1,
+            ruby: RubySettings::default(),
             commons: Commons::default(),
             process: Commons::default(),
             stop: Stop::new(),

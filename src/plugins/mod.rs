@@ -25,6 +25,7 @@ pub mod options;
 pub mod outputs;
 mod refresh;
 pub mod registry;
+mod ruby;
 mod schedule;
 mod server_tls;
 mod sink;
@@ -95,6 +96,11 @@ pub trait Filter: Send + Sync {
     /// Whether [`Filter::flush`] does anything. Such a filter is flushed every five seconds when it has
     /// `periodic_flush => true`, and always once at the end.
     fn flushes(&self) -> bool {
+        false
+    }
+
+    /// Whether it is flushed every five seconds without `periodic_flush`.
+    fn flushes_by_itself(&self) -> bool {
         false
     }
 

@@ -28,6 +28,7 @@ pub const INPUTS: &[InputPlugin] = &[
 /// Every filter, sorted by name.
 pub const FILTERS: &[FilterPlugin] = &[
     filters::age::PLUGIN,
+    filters::aggregate::PLUGIN,
     filters::alter::PLUGIN,
     filters::anonymize::PLUGIN,
     filters::bytes::PLUGIN,
@@ -54,6 +55,7 @@ pub const FILTERS: &[FilterPlugin] = &[
     filters::prune::PLUGIN,
     filters::range::PLUGIN,
     filters::replay::PLUGIN,
+    filters::ruby::PLUGIN,
     filters::sleep::PLUGIN,
     filters::split::PLUGIN,
     filters::syslog_pri::PLUGIN,

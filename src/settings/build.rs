@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::kind::Value;
-use super::pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable};
+use super::pipeline::{
+    ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable, RubyIsolation, RubySettings,
+};
 use super::process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };
@@ -176,8 +178,23 @@ pub fn pipeline(id: String, values: &Values, reader: &mut Reader<'_>) -> Pipelin
         stall_warn: values.time("pipeline.stall_warn").filter(|time| !time.is_zero()),
         metric_collect: values.bool("metric.collect"),
         poison_batch_limit: values.integer("pipeline.poison_batch_limit").unwrap_or_default(),
+        ruby: ruby(values),
         faults,
         id,
+    }
+}
+
+fn ruby(values: &Values) -> RubySettings {
+    let usual = RubySettings::default();
+    RubySettings {
+        command: values.text("spillway.ruby.command").unwrap_or(usual.command),
+        isolation: match values.word("spillway.ruby.isolation") {
+            "worker" => RubyIsolation::Worker,
+            "pipeline" => RubyIsolation::Pipeline,
+            _ => RubyIsolation::Auto,
+        },
+        timeout: values.time("spillway.ruby.timeout").unwrap_or(usual.timeout),
+        memory: values.integer("spillway.ruby.memory").unwrap_or(usual.memory),
     }
 }
 

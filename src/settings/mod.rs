@@ -23,9 +23,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use build::host_name;
+pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable, RubyIsolation, RubySettings};
 pub use pipelines::{Listed, Lister};
-
-pub use pipeline::{ConfigSource, Ecs, Ordered, PipelineSettings, QueueType, Recoverable};
 pub use process::{
     ApiSettings, LogConsole, LogFormat, LogLevel, LogSettings, ReloadSettings, Settings, SlowlogSettings,
 };

@@ -58,6 +58,38 @@ pub enum QueueType {
     Persisted,
 }
 
+/// How many Ruby processes a pipeline has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RubyIsolation {
+    /// One for each worker, unless a script remembers something from event to event.
+    #[default]
+    Auto,
+    /// One for each worker.
+    Worker,
+    /// One, which the workers use in turn.
+    Pipeline,
+}
+
+/// How Ruby code is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RubySettings {
+    /// The interpreter: a path, or a name on `PATH`.
+    pub command: String,
+    /// How many processes there are.
+    pub isolation: RubyIsolation,
+    /// How long a script may take for one event before its process is ended.
+    pub timeout: Duration,
+    /// Most address space of a process in bytes; 0 is no limit.
+    pub memory: u64,
+}
+
+impl Default for RubySettings {
+    fn default() -> Self {
+        let timeout = Duration::from_secs(60);
+        Self { command: "ruby".to_owned(), isolation: RubyIsolation::Auto, timeout, memory: 1 << 30 }
+    }
+}
+
 /// Everything that one pipeline is run with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineSettings {
@@ -108,6 +140,8 @@ pub struct PipelineSettings {
     pub stall_warn: Option<Duration>,
     /// How often a batch that crashed a worker is tried before its events are run one by one; 0 is never.
     pub poison_batch_limit: u64,
+    /// How Ruby code is run.
+    pub ruby: RubySettings,
     /// What keeps this pipeline, and only this one, from starting.
     pub faults: Vec<Diagnostic>,
 }

@@ -46,6 +46,7 @@ const AREAS: &[&str] = &[
     "kv.yml",
     "mutate.yml",
     "outputs-more.yml",
+    "ruby.yml",
 ];
 /// Programs at a time; they wait most of their time.
 const AT_A_TIME: usize = 12;

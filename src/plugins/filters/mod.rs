@@ -1,6 +1,7 @@
 //! Filters, one file each, named as in a `.conf`.
 
 pub mod age;
+pub mod aggregate;
 pub mod alter;
 pub mod anonymize;
 pub mod bytes;
@@ -28,6 +29,7 @@ pub mod mutate;
 pub mod prune;
 pub mod range;
 pub mod replay;
+pub mod ruby;
 pub mod sleep;
 pub mod split;
 pub mod syslog_pri;
