@@ -108,6 +108,7 @@ fn harmless_in_line(text: &str, out: &mut String) {
 mod tests {
     use super::super::record::Context;
     use super::*;
+    use crate::settings::LogLevel;
 
     #[test]
     fn lines_look_like_logstash() {
