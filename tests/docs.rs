@@ -93,6 +93,38 @@ fn links_between_pages_lead_somewhere() {
     }
 }
 
+/// The text of all files below a folder that end like this.
+fn texts(folder: &str, end: &str, into: &mut String) {
+    for entry in fs::read_dir(Path::new(ROOT).join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        let below = path.strip_prefix(ROOT).unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            texts(&below, end, into);
+        } else if below.ends_with(end) {
+            into.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_bug_report_has_its_test() {
+    let (mut code, mut cases) = (String::new(), String::new());
+    texts("src", ".rs", &mut code);
+    texts("tests", ".rs", &mut code);
+    texts("tests/cases", ".yml", &mut cases);
+    let page = fs::read_to_string(Path::new(ROOT).join("tests/bug-reports.md")).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && line.contains('`')).collect();
+    assert!(rows.len() > 60, "{} rows", rows.len());
+    for row in rows {
+        let tests = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for name in tests.split(", ").map(|name| name.trim_matches('`')) {
+            let is_there =
+                code.contains(&format!("fn {name}()")) || cases.lines().any(|line| line == format!("- case: {name}"));
+            assert!(is_there, "no test `{name}`, as tests/bug-reports.md says for {row}");
+        }
+    }
+}
+
 #[test]
 fn every_dependency_is_explained() {
     let explained = fs::read_to_string(Path::new(ROOT).join("docs/dependencies.md")).unwrap();

@@ -204,3 +204,161 @@ fn what_is_left_when_the_sources_end_is_delivered() {
     delivered.sort_unstable();
     assert_eq!(delivered, (0..5000).collect::<Vec<_>>());
 }
+
+/// A generator that is far quicker than the output, which waits until the test makes way.
+fn flooded(message: &str, count: u32) -> String {
+    format!("input {{ generator {{ message => \"{message}\" count => {count} }} }} {BLOCKED}")
+}
+
+/// What node stats say once nothing moves any more.
+fn at_rest(process: &Process) -> Json {
+    let mut last = Json::Null;
+    process.until("that nothing moves", || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let now = process.stats("main");
+        let rests = now["events"]["in"] == last["events"]["in"] && now["events"]["in"].as_u64()? > 0;
+        last = now;
+        rests.then_some(())
+    });
+    last
+}
+
+#[test]
+fn full_blocks_after_write() {
+    let place = place(&flooded(&"a".repeat(1000), 2000));
+    let process = start(&place, "-S queue.page_capacity=64kb -S queue.max_bytes=128kb");
+    let stats = at_rest(&process);
+    let bytes = stats["queue"]["queue_size_in_bytes"].as_u64().unwrap();
+    assert!(bytes > 131_072 && bytes < 131_072 + 2000, "{bytes} bytes");
+    unblock(&place);
+    let said = process.end();
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(lines(&place.join("blocked/out")).len(), 2000);
+    assert_eq!(files(&place.join("data/queue/main")).len(), 3);
+}
+
+#[test]
+fn max_events() {
+    let place = place(&flooded("x", 0));
+    let process = start(&place, "-S queue.max_events=100 -w 1 -b 10");
+    let stats = at_rest(&process);
+    assert_eq!((&stats["queue"]["events"], &stats["events"]["in"]), (&100.into(), &110.into()));
+}
+
+#[test]
+fn page_capacity_too_big() {
+    let list = "- { pipeline.id: a, queue.type: persisted, queue.page_capacity: 10mb, queue.max_bytes: 5mb, \
+        config.string: 'input { generator { count => 1 } } output { null {} }' }\n";
+    let place = Place::new().file("cfg/logstash.yml", "path.data: data\n").file("cfg/pipelines.yml", list);
+    let said = place.run("--path.settings cfg");
+    said.fails_with(1, &["[a]", "queue.page_capacity", "queue.max_bytes"]);
+}
+
+#[test]
+fn page_capacity_may_be_all_of_the_queue() {
+    let place = place(&format!("input {{ generator {{ count => 10000 }} }} {OUT}"));
+    let said = place.run(&format!("-f main.conf {FLAGS} -S queue.page_capacity=64kb -S queue.max_bytes=64kb -w 2"));
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(lines(&place.join("out")).len(), 10_000);
+}
+
+#[test]
+fn locked() {
+    let place = place(&format!("input {{ stdin {{}} }} {OUT}"));
+    let more = format!("-S path.queue={}", place.join("shared").display());
+    let first = start(&place, &more);
+    let second = place.run(&format!("-f main.conf {FLAGS} {more}").replace("data data", "data other"));
+    second.fails_with(1, &["failed to obtain exclusive access", "shared/main/.lock"]);
+    first.kill();
+    // The file is there, and nobody holds it.
+    assert!(place.join("shared/main/.lock").exists());
+    assert_eq!(start(&place, &more).stop().code, 0);
+}
+
+#[test]
+fn tmp_checkpoint_ignored() {
+    let place = place(&format!("input {{ stdin {{}} }} {OUT}"));
+    let mut process = start(&place, "");
+    process.feed(&numbered(0, 5));
+    process.until_file(&place.join("out"), 5);
+    assert_eq!(process.stop().code, 0);
+    let queue = place.join("data/queue/main");
+    fs::write(queue.join("checkpoint.head.tmp"), "garbage").unwrap();
+    fs::write(queue.join("checkpoint.7.tmp"), "").unwrap();
+    assert_eq!(place.run("queue verify data/queue/main").code, 0);
+    let mut process = start(&place, "");
+    process.feed("5\n");
+    process.until_file(&place.join("out"), 6);
+    assert_eq!(process.stop().code, 0);
+}
+
+#[test]
+fn capacity_change() {
+    let place = place(&format!("input {{ stdin {{}} }} {BLOCKED}"));
+    let mut process = start(&place, "-S queue.page_capacity=1mb -S queue.max_bytes=16mb");
+    process.feed(&numbered(0, 100));
+    until_in(&process, 100);
+    process.kill();
+    let process = start(&place, "-S queue.page_capacity=2mb -S queue.max_bytes=16mb");
+    let size = |name: &str| fs::metadata(place.join("data/queue/main").join(name)).unwrap().len();
+    assert_eq!((size("page.0"), size("page.1")), (1 << 20, 2 << 20));
+    unblock(&place);
+    process.until_file(&place.join("blocked/out"), 100);
+}
+
+#[test]
+fn compression_mixed() {
+    let place = place(&format!("input {{ stdin {{}} }} {BLOCKED}"));
+    let (a, b) = ("a".repeat(5000), "b".repeat(5000));
+    let mut process = start(&place, "-S queue.compression=balanced");
+    process.feed(&format!("{a}\n"));
+    until_in(&process, 1);
+    process.kill();
+    let mut process = start(&place, "-S queue.compression=none");
+    process.feed(&format!("{b}\n"));
+    until_in(&process, 1);
+    let queue = place.join("data/queue/main");
+    let (compressed, plain) = (&elements(&queue.join("page.0"))[0].1, &elements(&queue.join("page.1"))[0].1);
+    assert!(compressed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && compressed.len() < 1000, "{} bytes", compressed.len());
+    assert!(cbor::decode(plain).is_ok());
+    unblock(&place);
+    process.until_file(&place.join("blocked/out"), 2);
+    assert_eq!(lines(&place.join("blocked/out")), [a, b]);
+}
+
+#[test]
+fn restarts_with_a_stalled_output_do_not_add_pages() {
+    let place = place(&format!("input {{ stdin {{}} }} {BLOCKED}"));
+    let more = "-S queue.page_capacity=64kb -S queue.max_bytes=256kb";
+    let mut process = start(&place, more);
+    process.feed(&numbered(0, 100));
+    until_in(&process, 100);
+    process.kill();
+    for _ in 0..20 {
+        start(&place, more).kill();
+    }
+    let pages = files(&place.join("data/queue/main")).into_iter().filter(|name| name.starts_with("page.")).count();
+    assert!(pages <= 2, "{pages} pages");
+    unblock(&place);
+    let process = start(&place, more);
+    process.until_file(&place.join("blocked/out"), 100);
+    assert_eq!(process.stop().code, 0);
+}
+
+/// The queue goes from one version of its pipeline to the next.
+#[test]
+fn what_waits_on_disk_is_delivered_by_the_next_version_of_the_pipeline() {
+    let config = |more: &str| format!("input {{ generator {{ count => 200 }} }} filter {{ {more} }} {BLOCKED}");
+    let place = place(&config("")).file("cfg/logstash.yml", "path.data: data\nqueue.type: persisted\n");
+    let process = Process::running(place.command("--path.settings cfg -f main.conf -S log.rate_limit=0s -w 1 -b 10"));
+    until_in(&process, 200);
+    let without_source =
+        "input { heartbeat { interval => 3600 } } output { file { path => \"out\" flush_interval => 0 } }";
+    fs::write(place.join("main.conf"), without_source).unwrap();
+    process.signal(rustix::process::Signal::HUP);
+    process.until("everything that waited", || {
+        let came = lines(&place.join("out")).iter().filter(|line| line.contains("Hello world")).count();
+        (came == 200).then_some(())
+    });
+    assert_eq!(process.stop().code, 0);
+}
