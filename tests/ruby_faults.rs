@@ -40,7 +40,7 @@ fn run(messages: &[&str], settings: &str) -> (Place, Said) {
     let place = Place::new()
         .file("pipe.conf", &config)
         .file("cfg/logstash.yml", &format!("path.data: data\npipeline.workers: 1\n{settings}"))
-        .file("cfg/spillway.yml", "spillway.ruby.timeout: 1s\nlog.rate_limit: 0s\n");
+        .file("cfg/spillway.yml", "spillway.ruby.timeout: 5s\nlog.rate_limit: 0s\n");
     let marker = place.join("marker").to_string_lossy().into_owned();
     let place = place.env("MARKER", &marker);
     let said = place.run_with_input("-f pipe.conf --path.settings cfg", &(messages.join("\n") + "\n"));
@@ -68,7 +68,7 @@ fn an_event_that_ends_or_blocks_the_interpreter_is_tagged_and_the_others_go_thro
             "d true ok",
         ],
     );
-    said.err_says(&["the script did not end within 1 seconds", "exit status: 3", "signal: 9"]);
+    said.err_says(&["the script did not end within 5 seconds", "exit status: 3", "signal: 9"]);
 }
 
 #[test]
