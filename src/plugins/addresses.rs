@@ -24,6 +24,8 @@ struct Address {
     owner: Option<Arc<str>>,
     /// Takes events, while that pipeline runs.
     sink: Option<InputSink>,
+    /// Whether a pipeline that is about to start listens here soon.
+    is_expected: bool,
     /// The pipelines that may send to it, once for each of their outputs.
     senders: Vec<Arc<str>>,
 }
@@ -66,6 +68,20 @@ impl Addresses {
         Ok(Binding { addresses: self.clone(), address, owner: pipeline.clone() })
     }
 
+    /// A pipeline that is about to start listens there, and senders wait for it who would not wait for one that is not
+    /// there.
+    pub fn expect(&self, address: &str) {
+        self.table.lock().entry(Arc::from(address)).or_default().is_expected = true;
+    }
+
+    /// It did not start.
+    pub fn give_up(&self, address: &str) {
+        if let Some(entry) = self.table.lock().get_mut(address) {
+            entry.is_expected = false;
+        }
+        self.changed.notify_waiters();
+    }
+
     /// Announces an output of `pipeline` that sends to an address, whether somebody listens there or not.
     pub fn attach(self: &Arc<Self>, address: &str, pipeline: &Arc<str>) -> Sender {
         let address: Arc<str> = Arc::from(address);
@@ -101,7 +117,7 @@ impl Addresses {
 impl Binding {
     /// From now on events that are sent to the address go into `sink`.
     pub fn listen(&self, sink: InputSink) {
-        self.with(|entry| entry.sink = Some(sink));
+        self.with(|entry| (entry.sink, entry.is_expected) = (Some(sink), false));
     }
 
     /// From now on nobody listens there.
@@ -140,6 +156,11 @@ impl Sender {
     pub fn listener(&self) -> Option<InputSink> {
         let sink = self.addresses.table.lock().get(&self.address)?.sink.clone()?;
         (!sink.is_closed()).then_some(sink)
+    }
+
+    /// Whether somebody listens there soon.
+    pub fn is_expected(&self) -> bool {
+        self.addresses.table.lock().get(&self.address).is_some_and(|entry| entry.is_expected)
     }
 
     /// Waits until listeners come or go, at most so long.

@@ -4,7 +4,7 @@
 //! [`registry`]. Its `build` function reads the options and makes the plugin without touching the world, so that a
 //! configuration can be checked anywhere; `register` opens what has to be open before the first event.
 
-mod addresses;
+pub(crate) mod addresses;
 pub(crate) mod batch;
 pub mod codecs;
 pub mod common;

@@ -39,6 +39,11 @@ impl Links {
         links
     }
 
+    /// Addresses that its inputs listen on.
+    pub fn listens(&self) -> &[String] {
+        &self.listens
+    }
+
     fn input(&mut self, input: &PluginBlock) {
         let value = |name: &str| input.settings.iter().find(|s| s.name == name).map(|s| &s.value);
         match input.name.as_str() {

@@ -21,6 +21,7 @@ use crate::metrics::{Node, PipelineState, ReloadError};
 use crate::pipeline::neighbours::Neighbours;
 use crate::pipeline::prepare::{Prepared, Shared, assemble, log, read};
 use crate::pipeline::run::{Finish, Opened, Registered, StartError};
+use crate::plugins::addresses::Addresses;
 use crate::plugins::{Claims, Stop};
 use crate::settings::{PipelineSettings, QueueType, Recoverable, ReloadSettings};
 
@@ -187,6 +188,18 @@ impl Office {
         }
     }
 
+    /// Senders of other pipelines wait for this one from now on, until its inputs run.
+    pub fn announce(&self, prepared: &Prepared) {
+        let addresses = self.shared.commons.get::<Addresses>();
+        prepared.links.listens().iter().for_each(|address| addresses.expect(address));
+    }
+
+    /// Its inputs will not run.
+    fn take_back(&self, listens: &[String]) {
+        let addresses = self.shared.commons.get::<Addresses>();
+        listens.iter().for_each(|address| addresses.give_up(address));
+    }
+
     fn warn_of_recovery(&self, settings: &PipelineSettings) {
         if settings.recoverable == Recoverable::False {
             return;
@@ -311,9 +324,12 @@ impl Keeper {
     async fn start(&mut self, opened: Opened, known: Known) -> Result<(), Failure> {
         let prepared = opened.prepared();
         let (claims, is_reloadable) = (prepared.compiled.claims.clone(), prepared.is_reloadable());
-        let stop = prepared.stop.clone();
+        let (stop, listens) = (prepared.stop.clone(), prepared.links.listens().to_vec());
         let started = AssertUnwindSafe(opened.start()).catch_unwind().await.unwrap_or(Err(StartError::Broke));
-        let running = started.inspect_err(|_| stop.cancel())?;
+        let running = started.inspect_err(|_| {
+            stop.cancel();
+            self.office.take_back(&listens);
+        })?;
         let force = self.office.force.clone();
         let end = tokio::spawn(async move {
             let finish = AssertUnwindSafe(running.finish(force)).catch_unwind().await;
@@ -345,6 +361,7 @@ impl Keeper {
         tracing::info!(target: "logstash.pipelineaction.reload", { pipeline.id = %self.id }, "Reloading pipeline");
         self.report(Standing::Busy);
         let known = Known { version: version.clone(), loaded };
+        let listens = prepared.links.listens().to_vec();
         let started = match old_claims.clash(&prepared.compiled.claims) {
             None => match Registered::register(prepared).await {
                 Ok(registered) => self.take_over(registered, known).await,
@@ -353,6 +370,7 @@ impl Keeper {
             Some(clash) => {
                 tracing::debug!(target: "logstash.pipelineaction.reload", { pipeline.id = %self.id },
                     "the running pipeline is stopped before the new one is registered: both need the {clash}");
+                self.office.announce(&prepared);
                 self.wind_down().await;
                 if self.office.end.is_cancelled() {
                     return;
@@ -362,7 +380,10 @@ impl Keeper {
         };
         match started {
             Ok(()) => self.office.node.reload_succeeded(&self.id),
-            Err(failure) => self.fall_back(version, failure, old).await,
+            Err(failure) => {
+                self.office.take_back(&listens);
+                self.fall_back(version, failure, old).await;
+            }
         }
     }
 

@@ -220,6 +220,7 @@ impl Entry {
 
 fn open(prepared: Prepared, office: &Office) -> Result<Opened, super::keeper::Failure> {
     let opened = Opened::open(prepared)?;
+    office.announce(opened.prepared());
     office.node.pipeline_started(opened.view());
     Ok(opened)
 }

@@ -123,11 +123,13 @@ impl PipelineOutput {
             if pushed {
                 return Ok(());
             }
-            if !self.ensures {
-                self.discarded.add(batch.events.len() as u64);
-                return Ok(());
+            if !sender.is_expected() {
+                if !self.ensures {
+                    self.discarded.add(batch.events.len() as u64);
+                    return Ok(());
+                }
+                self.tell(&sender.address);
             }
-            self.tell(&sender.address);
             tokio::select! {
                 () = &mut over => return Err(GivenBack),
                 () = sender.change(LOOK_EVERY) => {}
