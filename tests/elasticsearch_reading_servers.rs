@@ -18,21 +18,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// More than two pages of the default size.
 const COUNT: i64 = 2500;
 
-/// Runs a test on each server that there is.
-fn on_each_server(test: impl Fn(&Node)) {
-    let urls = ["SPILLWAY_OPENSEARCH", "SPILLWAY_ELASTICSEARCH"].map(std::env::var);
-    if urls.iter().all(Result::is_err) {
-        println!("skipped: neither SPILLWAY_OPENSEARCH nor SPILLWAY_ELASTICSEARCH names a server");
-    }
-    for url in urls.into_iter().flatten() {
-        test(&Node { url });
-    }
-}
-
-fn is_opensearch(node: &Node) -> bool {
-    node.call("GET", "/", None)["version"]["distribution"] == "opensearch"
-}
-
 /// A new index of three shards with [`COUNT`] documents.
 fn filled(node: &Node, name: &str) {
     node.delete(name);
@@ -91,12 +76,12 @@ fn numbers(events: &[Json]) -> Vec<i64> {
 
 #[test]
 fn every_document_is_read_once_by_every_way() {
-    on_each_server(|node| {
+    Node::each(|node| {
         filled(node, "read-all");
         let all: Vec<i64> = (0..COUNT).collect();
         let mut ways =
             vec!["", "search_api => scroll size => 400", "search_api => scroll slices => 3", "slices => 2 size => 300"];
-        if !is_opensearch(node) {
+        if !node.is_opensearch() {
             ways.extend([
                 "search_api => search_after",
                 "search_api => search_after query => '{\"sort\":[\"n\"]}' size => 700",
@@ -120,7 +105,7 @@ fn every_document_is_read_once_by_every_way() {
 
 #[test]
 fn aggregations_and_refusals_of_a_real_server() {
-    on_each_server(|node| {
+    Node::each(|node| {
         filled(node, "counted");
         let query = r#"{"aggs":{"even":{"terms":{"field":"even"}}}}"#;
         let events = read(node, &format!("index => \"counted\" response_type => aggregations query => '{query}'"));
@@ -135,7 +120,7 @@ fn aggregations_and_refusals_of_a_real_server() {
 
 #[test]
 fn a_filter_finds_documents_of_a_real_server() {
-    on_each_server(|node| {
+    Node::each(|node| {
         filled(node, "known");
         let home = Arc::new(TempDir::new().unwrap());
         let template = home.path().join("query.json");
@@ -166,7 +151,7 @@ fn a_filter_finds_documents_of_a_real_server() {
 /// A thousand events, each tenth of which the mapping refuses: read, dead-lettered, repaired and replayed, all of it twice.
 #[test]
 fn lasting_ids_keep_documents_single_through_reading_and_replaying_twice() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index("single");
         let home = Arc::new(TempDir::new().unwrap());
         let port = |n: i64| if n % 10 == 0 { json!("unknown") } else { json!(n) };

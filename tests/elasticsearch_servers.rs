@@ -16,24 +16,9 @@ use search_node::Node;
 
 const QUICK: &str = "retry_initial_interval => 0.2 retry_max_interval => 0.5 resurrect_delay => 0.2";
 
-/// Runs a test on each server that there is.
-fn on_each_server(test: impl Fn(&Node)) {
-    let urls = ["SPILLWAY_OPENSEARCH", "SPILLWAY_ELASTICSEARCH"].map(std::env::var);
-    if urls.iter().all(Result::is_err) {
-        println!("skipped: neither SPILLWAY_OPENSEARCH nor SPILLWAY_ELASTICSEARCH names a server");
-    }
-    for url in urls.into_iter().flatten() {
-        test(&Node { url });
-    }
-}
-
 fn writing_to(node: &Node, index: &str, more: &str) -> Direct {
     let options = format!("hosts => [\"{}\"] index => \"{index}\" manage_template => false {QUICK} {more}", node.url);
     Direct::start(&options, true)
-}
-
-fn has_ingest_processors(node: &Node) -> bool {
-    node.call("GET", "/", None)["version"]["distribution"] == "opensearch"
 }
 
 fn places(dead: &[(usize, String)]) -> Vec<usize> {
@@ -42,7 +27,7 @@ fn places(dead: &[(usize, String)]) -> Vec<usize> {
 
 #[test]
 fn a_field_of_the_wrong_type_is_dead_and_the_others_are_stored() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index("ports");
         let output = writing_to(node, "ports", "document_id => \"%{id}\"");
         let dead = output.dead(&[
@@ -61,7 +46,7 @@ fn a_field_of_the_wrong_type_is_dead_and_the_others_are_stored() {
 
 #[test]
 fn creating_what_exists_is_a_conflict_and_dropped() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index_of("once", &json!({}));
         let output = writing_to(node, "once", "document_id => \"%{id}\" action => \"create\"");
         assert!(output.dead(&[json!({ "id": "1", "n": 1 })]).is_empty());
@@ -75,7 +60,7 @@ fn creating_what_exists_is_a_conflict_and_dropped() {
 
 #[test]
 fn a_closed_index_and_a_missing_pipeline_are_dead() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index_of("shut", &json!({}));
         node.index_of("open", &json!({}));
         node.call("POST", "/shut/_close", None);
@@ -100,7 +85,7 @@ fn a_closed_index_and_a_missing_pipeline_are_dead() {
 
 #[test]
 fn deletes_and_updates_of_what_is_not_there() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index("changes");
         let options = "document_id => \"%{id}\" action => \"%{[@metadata][do]}\" doc_as_upsert => false";
         let output = writing_to(node, "changes", options);
@@ -130,7 +115,7 @@ fn deletes_and_updates_of_what_is_not_there() {
 
 #[test]
 fn a_write_block_is_waited_out() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index_of("blocked", &json!({}));
         let block = |on: bool| node.call("PUT", "/blocked/_settings", Some(&json!({ "index.blocks.write": on })));
         block(true);
@@ -148,7 +133,7 @@ fn a_write_block_is_waited_out() {
 
 #[test]
 fn a_poisoned_action_is_found_among_many() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index_of("poison", &json!({}));
         let output = writing_to(node, "poison", "document_id => \"%{id}\"");
         let mut events: Vec<Json> = (0..40).map(|n| json!({ "id": format!("{n:02}") })).collect();
@@ -165,8 +150,8 @@ fn a_poisoned_action_is_found_among_many() {
 /// Dropping and failing processors make the server answer out of order.
 #[test]
 fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
-    on_each_server(|node| {
-        if !has_ingest_processors(node) {
+    Node::each(|node| {
+        if !node.is_opensearch() {
             return println!("skipped: the server has no ingest processors");
         }
         node.index("ingested");
@@ -204,7 +189,7 @@ fn ingest_pipelines_that_drop_and_fail_hit_the_right_events() {
 
 #[test]
 fn the_program_writes_and_dead_letters() {
-    on_each_server(|node| {
+    Node::each(|node| {
         node.index("whole");
         let output = format!(
             "output {{ elasticsearch {{ id => \"out\" hosts => [\"{}\"] index => \"whole\" document_id => \"%{{id}}\" manage_template => false }} }}",

@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::Api;
-use super::concerns::concerns;
+use super::concerns::{Concern, concerns};
 use super::reply::Request;
 use crate::metrics::{Node, PipelineState, PipelineStatus};
 
@@ -33,12 +33,12 @@ impl Status {
 
 /// The status of the worst pipeline.
 pub(super) fn status(node: &Node) -> Status {
-    node.pipelines().iter().map(of_pipeline).max().unwrap_or(Status::Green)
+    node.pipelines().iter().map(|pipeline| worst(&concerns(pipeline))).max().unwrap_or(Status::Green)
 }
 
-/// The status of what is worst about a pipeline.
-pub(super) fn of_pipeline(pipeline: &PipelineStatus) -> Status {
-    concerns(pipeline).iter().map(|concern| concern.status).max().unwrap_or(Status::Green)
+/// The status of the worst of them.
+pub(super) fn worst(concerns: &[Concern]) -> Status {
+    concerns.iter().map(|concern| concern.status).max().unwrap_or(Status::Green)
 }
 
 /// `GET /_health/live`: the program answers, whatever its pipelines do.

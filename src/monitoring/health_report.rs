@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::concerns::{Concern, concerns};
-use super::health::{Status, of_pipeline};
+use super::health::{Status, worst};
 use super::node_stats::flow;
-use super::reply::{Request, identity};
+use super::reply::{Request, identity, time};
 use crate::metrics::{Node, PipelineState, PipelineStatus};
 
 /// What all ids begin with.
@@ -25,27 +25,28 @@ pub(super) async fn health_report(State(api): State<Api>, request: Request) -> R
 
 fn report(node: &Node) -> Map<String, Value> {
     let pipelines = node.pipelines();
-    let children: Vec<(&str, Status)> = pipelines.iter().map(|status| (&*status.id, of_pipeline(status))).collect();
-    let worst = children.iter().map(|(_, status)| *status).max().unwrap_or(Status::Green);
-    let indicators: Map<String, Value> =
-        pipelines.iter().map(|status| (status.id.to_string(), pipeline(status))).collect();
+    let concerns: Vec<Vec<Concern>> = pipelines.iter().map(concerns).collect();
+    let children: Vec<(&str, Status)> =
+        pipelines.iter().zip(&concerns).map(|(status, concerns)| (&*status.id, worst(concerns))).collect();
+    let all = children.iter().map(|(_, status)| *status).max().unwrap_or(Status::Green);
+    let described = pipelines.iter().zip(&concerns).map(|(status, concerns)| pipeline(status, concerns));
+    let indicators: Map<String, Value> = pipelines.iter().map(|status| status.id.to_string()).zip(described).collect();
     let mut body = identity(node);
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     put("timestamp", json!(time(Timestamp::now())));
-    put("status", json!(worst.as_str()));
-    put("symptom", json!(symptom(&[("pipelines", worst)])));
+    put("status", json!(all.as_str()));
+    put("symptom", json!(symptom(&[("pipelines", all)])));
     put(
         "indicators",
         json!({
-            "pipelines": { "status": worst.as_str(), "symptom": symptom(&children), "indicators": indicators },
+            "pipelines": { "status": all.as_str(), "symptom": symptom(&children), "indicators": indicators },
         }),
     );
     body
 }
 
-fn pipeline(status: &PipelineStatus) -> Value {
-    let concerns = concerns(status);
-    let health = of_pipeline(status);
+fn pipeline(status: &PipelineStatus, concerns: &[Concern]) -> Value {
+    let health = worst(concerns);
     let mut symptom = format!("The pipeline is {}", word(health));
     if !concerns.is_empty() {
         // Every impact is on the execution of the pipeline, which is one area.
@@ -56,7 +57,7 @@ fn pipeline(status: &PipelineStatus) -> Value {
     if !concerns.is_empty() {
         body["diagnosis"] = concerns.iter().map(diagnosis).collect();
         let mut impacts: Vec<Value> = Vec::new();
-        for concern in &concerns {
+        for concern in concerns {
             let impact = impact(concern);
             if !impacts.contains(&impact) {
                 impacts.push(impact);
@@ -137,10 +138,6 @@ fn word(status: Status) -> &'static str {
         Status::Yellow => "concerning",
         Status::Red => "unhealthy",
     }
-}
-
-fn time(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 #[cfg(test)]

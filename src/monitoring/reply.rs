@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::health;
@@ -119,6 +120,11 @@ pub(super) fn identity(node: &Node) -> Map<String, Value> {
         "ephemeral_id": node.ephemeral_id(),
         "snapshot": false,
     }))
+}
+
+/// A time as the API writes it.
+pub(super) fn time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// The members of a document that is an object.

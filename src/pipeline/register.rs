@@ -23,10 +23,8 @@ pub(super) async fn register(plan: &Plan, inputs: &mut [InputSlot], stop: &Stop)
     let outcome = AssertUnwindSafe(register_each(plan, inputs, stop, &mut done)).catch_unwind().await;
     let outcome = outcome.unwrap_or(Err(StartError::Broke));
     if outcome.is_err() {
-        close(plan.filters.iter().take(done.filters), plan.outputs.iter().take(done.outputs)).await;
-        for slot in inputs.iter_mut().take(done.inputs) {
-            slot.input.close().await;
-        }
+        let (filters, outputs) = (plan.filters.iter().take(done.filters), plan.outputs.iter().take(done.outputs));
+        close(filters, outputs, inputs.iter_mut().take(done.inputs)).await;
     }
     outcome
 }
@@ -56,14 +54,21 @@ async fn register_each(
     Ok(())
 }
 
-/// Closes filters, then outputs. An output may hold leases until then, and an input saves its position once they are
-/// back: inputs are closed last.
-pub(super) async fn close(filters: impl Iterator<Item = &FilterSlot>, outputs: impl Iterator<Item = &OutputSlot>) {
+/// Closes filters, then outputs, then inputs. An output may hold leases until then, and an input saves its position once
+/// they are back.
+pub(super) async fn close(
+    filters: impl Iterator<Item = &FilterSlot>,
+    outputs: impl Iterator<Item = &OutputSlot>,
+    inputs: impl Iterator<Item = &mut InputSlot>,
+) {
     for slot in filters {
         slot.filter.close();
     }
     for slot in outputs {
         slot.output.close().await;
+    }
+    for slot in inputs {
+        slot.input.close().await;
     }
 }
 

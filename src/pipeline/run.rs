@@ -19,7 +19,6 @@ use super::plan::{Compiled, InputSlot};
 use super::prepare::Prepared;
 use super::register::{close, register};
 use super::stall;
-
 use super::worker::{Batching, Crew, Ended};
 use crate::dead_letter::Writer;
 use crate::metrics::{DeadLetterView, PipelineMetrics, PipelineView, PluginInfo};
@@ -119,10 +118,7 @@ impl Registered {
     /// Closes the plugins again.
     pub async fn close(mut self) {
         let Compiled { inputs, plan, .. } = &mut self.0.compiled;
-        close(plan.filters.iter(), plan.outputs.iter()).await;
-        for slot in inputs {
-            slot.input.close().await;
-        }
+        close(plan.filters.iter(), plan.outputs.iter(), inputs.iter_mut()).await;
     }
 }
 
@@ -296,10 +292,8 @@ impl Running {
                 "events were still waiting in the memory queue and were not delivered; sources that can replay send them again");
         }
         crashed |= self.crew.plan.outputs.iter().any(|slot| slot.output.has_failed());
-        close(self.crew.plan.filters.iter(), self.crew.plan.outputs.iter()).await;
-        for slot in &mut self.ended_inputs {
-            slot.input.close().await;
-        }
+        let plan = &self.crew.plan;
+        close(plan.filters.iter(), plan.outputs.iter(), self.ended_inputs.iter_mut()).await;
         let (dead_letters, queue, span) = (self.crew.dead_letters.clone(), self.queue.clone(), self.span.clone());
         // Both sync what they have to disk.
         let close = move || {

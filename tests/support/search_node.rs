@@ -28,6 +28,21 @@ impl Node {
         node
     }
 
+    /// Runs a test on each node that the environment names.
+    pub fn each(test: impl Fn(&Self)) {
+        let urls = ["SPILLWAY_OPENSEARCH", "SPILLWAY_ELASTICSEARCH"].map(std::env::var);
+        if urls.iter().all(Result::is_err) {
+            println!("skipped: neither SPILLWAY_OPENSEARCH nor SPILLWAY_ELASTICSEARCH names a server");
+        }
+        for url in urls.into_iter().flatten() {
+            test(&Self { url });
+        }
+    }
+
+    pub fn is_opensearch(&self) -> bool {
+        self.call("GET", "/", None)["version"]["distribution"] == "opensearch"
+    }
+
     /// A new empty index in which `port` is an integer.
     pub fn index(&self, name: &str) {
         self.index_of(name, &json!({ "port": { "type": "integer" } }));

@@ -1,9 +1,8 @@
 //! One pipeline in node stats: its events, rates, plugins, queues and reloads.
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::reply::{Request, object};
+use super::super::reply::{Request, object, time};
 use super::{events, flow, millis, pipeline_flows, queue};
 use crate::config::ast::PluginKind;
 use crate::metrics::{PipelineRun, PipelineStatus, PluginFlows, PluginInfo, PluginMetrics, Reloads, Totals};
@@ -103,14 +102,13 @@ fn nest(body: &mut Map<String, Value>, path: &[String], count: u64) {
 }
 
 fn reloads(reloads: &Reloads) -> Value {
-    let time = |time: Option<Timestamp>| time.map(|time| time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string());
     let error = reloads.last_error.as_ref();
     json!({
         "successes": reloads.successes,
         "failures": reloads.failures,
         "last_error": error.map(|error| json!({ "message": error.message, "backtrace": error.backtrace })),
-        "last_success_timestamp": time(reloads.last_success),
-        "last_failure_timestamp": time(reloads.last_failure),
+        "last_success_timestamp": reloads.last_success.map(time),
+        "last_failure_timestamp": reloads.last_failure.map(time),
     })
 }
 

@@ -1,10 +1,80 @@
-//! Options on connections that all plugins have: headers of one's own, and a proxy.
+//! Options on connections that all plugins have: headers of one's own, and a proxy; and with them and the servers all
+//! that a plugin needs that only asks.
+
+use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Proxy, Url};
 
+use super::endpoint::Paths;
 use super::hosts::percent_decoded;
+use super::http::{Agent, Http, HttpOptions};
+use super::search::Searcher;
+use super::servers::{self, Declared, Given};
 use crate::plugins::Options;
+use crate::plugins::server_tls::Tls;
+
+/// Requests of a plugin that asks that run at once, at most: one per slice or worker.
+const ASKING_AT_ONCE: usize = 1000;
+/// A connection that was idle for longer is not used again.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The options on servers and connections of a plugin that asks, as they were given.
+pub struct Asking {
+    declared: Declared,
+    ssl: Option<bool>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    proxy: Option<Option<Proxy>>,
+}
+
+/// How long a plugin that asks waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Until a connection is there.
+    pub connect: Duration,
+    /// Longest silence of a server.
+    pub silence: Duration,
+    /// For a request as a whole.
+    pub request: Duration,
+}
+
+/// Declares those. `localhost:9200` is the server of a configuration that names none.
+pub fn asking(options: &mut Options<'_>) -> Asking {
+    let declared = servers::declare(options, "localhost:9200");
+    let ssl = options.boolean("ssl_enabled").doc("Use TLS. Unset: when a host says https.").optional();
+    Asking { declared, ssl, headers: headers(options), proxy: proxy(options) }
+}
+
+impl Asking {
+    /// What asks, after the TLS options were read, too. `None` when an option is wrong, which is reported.
+    pub fn searcher(self, options: &mut Options<'_>, agent: Agent, patience: Patience) -> Option<Searcher> {
+        let Self { declared, ssl, headers, proxy } = self;
+        let given = declared.settle(options).map(|(hosts, login)| Given {
+            hosts,
+            login,
+            path: None,
+            paths: Paths::default(),
+            ssl: ("ssl_enabled", ssl),
+            alike: false,
+        });
+        let servers = given.and_then(|given| servers::resolve(options, given));
+        let secure = servers.as_ref().is_some_and(|servers| servers.secure);
+        let tls = Tls::read_with_passphrase(options, secure);
+        let http = HttpOptions {
+            agent,
+            connect_timeout: patience.connect,
+            timeout: patience.silence,
+            connections: ASKING_AT_ONCE,
+            connections_per_host: ASKING_AT_ONCE,
+            idle: Some(IDLE),
+            headers,
+            proxy: proxy?,
+            tls: if secure { Some(tls?) } else { None },
+        };
+        let http = Http::new(&http).map_err(|bad| options.invalid(bad.option, bad.message)).ok()?;
+        Some(Searcher::new(http, servers?.endpoints, patience.request))
+    }
+}
 
 /// `custom_headers`; wrong ones are reported and left out.
 pub fn headers(options: &mut Options<'_>) -> Vec<(HeaderName, HeaderValue)> {

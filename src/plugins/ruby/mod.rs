@@ -6,6 +6,7 @@
 //! in Ruby's own format ([`marshal`]): Ruby reads and writes it in C, without a library that would have to be installed.
 
 mod answer;
+mod burial;
 mod interpreter;
 mod marshal;
 mod projection;
@@ -13,5 +14,6 @@ mod report;
 mod scripts;
 
 pub use answer::{Answer, Exception, Ran, items, new_event};
+pub use burial::bury;
 pub use report::report;
 pub use scripts::{Fault, Given, Script, Scripts};

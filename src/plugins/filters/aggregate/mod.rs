@@ -9,8 +9,8 @@ mod tests;
 use std::path::PathBuf;
 
 use crate::event::{Event, Template, Text, Value};
-use crate::plugins::ruby::{Answer, Given, Ran, Script, items, new_event};
-use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, PluginError, Sent};
+use crate::plugins::ruby::{Answer, Given, Ran, Script, bury, items, new_event};
+use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, PluginError};
 
 /// The plugin.
 pub const PLUGIN: FilterPlugin = FilterPlugin {
@@ -56,7 +56,8 @@ impl Filter for Aggregate {
         batch.each_emitting(|event, emitter| match answers.next() {
             Some(Answer::Ran(ran)) => self.apply(script, ran, event, emitter),
             Some(Answer::Killed(reason)) => {
-                self.bury(event, &reason);
+                self.fail(event, &reason);
+                bury(&self.context.dead_letters, event, &reason);
                 Outcome::Unmatched
             }
             Some(Answer::NotRun(reason)) => self.fail(event, &reason),
@@ -126,15 +127,6 @@ impl Aggregate {
         tracing::error!(target: "logstash.filters.aggregate", "Aggregate exception occurred. Error: {reason}");
         event.tag(FAILURE);
         Outcome::Unmatched
-    }
-
-    /// An event that ends the interpreter is tagged, and goes to the dead letter queue if there is one.
-    fn bury(&self, event: &mut Event, reason: &str) {
-        self.fail(event, reason);
-        match self.context.dead_letters.send(event, reason) {
-            Sent::Stored | Sent::NotStored => event.cancel(),
-            Sent::Refused | Sent::Skipped => {}
-        }
     }
 
     fn count(&self, counts: &Value, maps: i64) {

@@ -7,19 +7,14 @@ use super::found::{Destinations, Pairs};
 use super::question::{Body, Param, Question};
 use crate::event::{FieldRef, Template, Text, Value};
 use crate::plugins::Options;
-use crate::plugins::elasticsearch::connections;
-use crate::plugins::elasticsearch::endpoint::Paths;
-use crate::plugins::elasticsearch::http::{Agent, Http, HttpOptions};
+use crate::plugins::elasticsearch::connections::{self, Patience};
+use crate::plugins::elasticsearch::http::Agent;
 use crate::plugins::elasticsearch::search::Searcher;
-use crate::plugins::elasticsearch::servers::{self, Given};
-use crate::plugins::server_tls::Tls;
 
 const AGENT: Agent =
     Agent { plugin: "logstash-filter-elasticsearch/4.3.1", origin: Some("logstash-filter-elasticsearch") };
-/// Requests that run at once, at most: one per worker.
-const CONNECTIONS: usize = 1000;
-/// A connection that was idle for longer is not used again.
-const IDLE: Duration = Duration::from_secs(10);
+/// Longest time until a connection is there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest silence of a server, and longest request.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -65,10 +60,7 @@ pub(super) fn read(options: &mut Options<'_>) -> Option<Lookup> {
 }
 
 fn searcher(options: &mut Options<'_>) -> Option<Searcher> {
-    let declared = servers::declare(options, "localhost:9200");
-    let ssl = options.boolean("ssl_enabled").doc("Use TLS. Unset: when a host says https.").optional();
-    let headers = connections::headers(options);
-    let proxy = connections::proxy(options);
+    let asking = connections::asking(options);
     for (name, instead) in [
         ("ssl", "Set `ssl_enabled` instead."),
         ("ca_file", "Set `ssl_certificate_authorities` instead."),
@@ -77,30 +69,8 @@ fn searcher(options: &mut Options<'_>) -> Option<Searcher> {
     ] {
         options.obsolete(name, instead);
     }
-    let given = declared.settle(options).map(|(hosts, login)| Given {
-        hosts,
-        login,
-        path: None,
-        paths: Paths::default(),
-        ssl: ("ssl_enabled", ssl),
-        alike: false,
-    });
-    let servers = given.and_then(|given| servers::resolve(options, given));
-    let secure = servers.as_ref().is_some_and(|servers| servers.secure);
-    let tls = Tls::read_with_passphrase(options, secure);
-    let http = HttpOptions {
-        agent: AGENT,
-        connect_timeout: Duration::from_secs(10),
-        timeout: TIMEOUT,
-        connections: CONNECTIONS,
-        connections_per_host: CONNECTIONS,
-        idle: Some(IDLE),
-        headers,
-        proxy: proxy?,
-        tls: if secure { Some(tls?) } else { None },
-    };
-    let http = Http::new(&http).map_err(|bad| options.invalid(bad.option, bad.message)).ok()?;
-    Some(Searcher::new(http, servers?.endpoints, TIMEOUT))
+    let patience = Patience { connect: CONNECT_TIMEOUT, silence: TIMEOUT, request: TIMEOUT };
+    asking.searcher(options, AGENT, patience)
 }
 
 fn question(options: &mut Options<'_>) -> Option<Question> {

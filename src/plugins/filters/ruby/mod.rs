@@ -5,8 +5,8 @@ mod build;
 mod tests;
 
 use crate::event::Event;
-use crate::plugins::ruby::{Answer, Exception, Given, Script};
-use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, PluginError, Sent};
+use crate::plugins::ruby::{Answer, Exception, Given, Script, bury};
+use crate::plugins::{Context, Emitter, Filter, FilterBatch, FilterPlugin, Outcome, PluginError};
 use crate::settings::RubyIsolation;
 
 /// The plugin.
@@ -86,7 +86,8 @@ impl Ruby {
         let mut ran = match answer {
             Answer::Ran(ran) => ran,
             Answer::Killed(reason) => {
-                self.bury(event, &reason);
+                self.fail(event, &reason);
+                bury(&self.context.dead_letters, event, &reason);
                 return Outcome::Unmatched;
             }
             Answer::NotRun(reason) => {
@@ -136,15 +137,5 @@ impl Ruby {
             event.tag(&format!("{}: {message}", self.tag));
         }
         event.tag(&self.tag);
-    }
-
-    /// An event that ends the interpreter is tagged, and goes to the dead letter queue if there is one.
-    fn bury(&self, event: &mut Event, reason: &str) {
-        self.fail(event, reason);
-        match self.context.dead_letters.send(event, reason) {
-            // What could not be stored before the stop is not acknowledged, and comes again.
-            Sent::Stored | Sent::NotStored => event.cancel(),
-            Sent::Refused | Sent::Skipped => {}
-        }
     }
 }

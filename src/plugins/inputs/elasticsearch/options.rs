@@ -7,21 +7,14 @@ use super::cursor::Cursor;
 use super::hit::Places;
 use super::query::Query;
 use crate::event::FieldRef;
-use crate::plugins::elasticsearch::connections;
-use crate::plugins::elasticsearch::endpoint::Paths;
-use crate::plugins::elasticsearch::http::{Agent, Http, HttpOptions};
+use crate::plugins::elasticsearch::connections::{self, Patience};
+use crate::plugins::elasticsearch::http::Agent;
 use crate::plugins::elasticsearch::search::Searcher;
-use crate::plugins::elasticsearch::servers::{self, Given};
 use crate::plugins::schedule::Schedule;
-use crate::plugins::server_tls::Tls;
 use crate::plugins::{Ecs, Options};
 
 const AGENT: Agent =
     Agent { plugin: "logstash-input-elasticsearch/5.2.1", origin: Some("logstash-input-elasticsearch") };
-/// Requests that run at once, at most: one per slice.
-const CONNECTIONS: usize = 1000;
-/// A connection that was idle for longer is not used again.
-const IDLE: Duration = Duration::from_secs(10);
 /// `tracking_field_seed` unless given.
 const SEED: &str = "1970-01-01T00:00:00.000000000Z";
 
@@ -123,14 +116,11 @@ pub(super) fn read(options: &mut Options<'_>) -> Option<(Settings, Searcher, Opt
 }
 
 fn searcher(options: &mut Options<'_>) -> Option<Searcher> {
-    let declared = servers::declare(options, "localhost:9200");
-    let ssl = options.boolean("ssl_enabled").doc("Use TLS. Unset: when a host says https.").optional();
-    let headers = connections::headers(options);
-    let proxy = connections::proxy(options);
+    let asking = connections::asking(options);
     let mut seconds = |name, doc, default| options.seconds(name).doc(doc).default(Duration::from_secs(default));
-    let connect_timeout = seconds("connect_timeout_seconds", "Longest time until a connection is there.", 10);
-    let limit = seconds("request_timeout_seconds", "Longest time of a request as a whole.", 60);
-    let timeout = seconds("socket_timeout_seconds", "Longest silence of a server.", 60);
+    let connect = seconds("connect_timeout_seconds", "Longest time until a connection is there.", 10);
+    let request = seconds("request_timeout_seconds", "Longest time of a request as a whole.", 60);
+    let silence = seconds("socket_timeout_seconds", "Longest silence of a server.", 60);
     for (name, instead) in [
         ("ssl", "Set `ssl_enabled` instead."),
         ("ca_file", "Set `ssl_certificate_authorities` instead."),
@@ -138,30 +128,7 @@ fn searcher(options: &mut Options<'_>) -> Option<Searcher> {
     ] {
         options.obsolete(name, instead);
     }
-    let given = declared.settle(options).map(|(hosts, login)| Given {
-        hosts,
-        login,
-        path: None,
-        paths: Paths::default(),
-        ssl: ("ssl_enabled", ssl),
-        alike: false,
-    });
-    let servers = given.and_then(|given| servers::resolve(options, given));
-    let secure = servers.as_ref().is_some_and(|servers| servers.secure);
-    let tls = Tls::read_with_passphrase(options, secure);
-    let http = HttpOptions {
-        agent: AGENT,
-        connect_timeout,
-        timeout,
-        connections: CONNECTIONS,
-        connections_per_host: CONNECTIONS,
-        idle: Some(IDLE),
-        headers,
-        proxy: proxy?,
-        tls: if secure { Some(tls?) } else { None },
-    };
-    let http = Http::new(&http).map_err(|bad| options.invalid(bad.option, bad.message)).ok()?;
-    Some(Searcher::new(http, servers?.endpoints, limit))
+    asking.searcher(options, AGENT, Patience { connect, silence, request })
 }
 
 fn query(options: &mut Options<'_>) -> Option<Query> {
