@@ -188,8 +188,17 @@ impl Office {
         }
     }
 
+    /// Opens what a pipeline has on disk. From then on it is shown, and senders of other pipelines wait for its inputs.
+    pub fn open(&self, prepared: Prepared) -> Result<Opened, Failure> {
+        let listens = prepared.links.listens().to_vec();
+        let opened = Opened::open(prepared).inspect_err(|_| self.take_back(&listens))?;
+        self.announce(opened.prepared());
+        self.node.pipeline_started(opened.view());
+        Ok(opened)
+    }
+
     /// Senders of other pipelines wait for this one from now on, until its inputs run.
-    pub fn announce(&self, prepared: &Prepared) {
+    fn announce(&self, prepared: &Prepared) {
         let addresses = self.shared.commons.get::<Addresses>();
         prepared.links.listens().iter().for_each(|address| addresses.expect(address));
     }
@@ -316,8 +325,7 @@ impl Keeper {
     }
 
     async fn open_and_start(&mut self, prepared: Prepared, known: Known) -> Result<(), Failure> {
-        let opened = Opened::open(prepared)?;
-        self.office.node.pipeline_started(opened.view());
+        let opened = self.office.open(prepared)?;
         self.start(opened, known).await
     }
 
@@ -361,7 +369,6 @@ impl Keeper {
         tracing::info!(target: "logstash.pipelineaction.reload", { pipeline.id = %self.id }, "Reloading pipeline");
         self.report(Standing::Busy);
         let known = Known { version: version.clone(), loaded };
-        let listens = prepared.links.listens().to_vec();
         let started = match old_claims.clash(&prepared.compiled.claims) {
             None => match Registered::register(prepared).await {
                 Ok(registered) => self.take_over(registered, known).await,
@@ -380,10 +387,7 @@ impl Keeper {
         };
         match started {
             Ok(()) => self.office.node.reload_succeeded(&self.id),
-            Err(failure) => {
-                self.office.take_back(&listens);
-                self.fall_back(version, failure, old).await;
-            }
+            Err(failure) => self.fall_back(version, failure, old).await,
         }
     }
 

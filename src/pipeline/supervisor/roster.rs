@@ -10,8 +10,6 @@ use tokio::task::JoinSet;
 use super::RunEnd;
 use super::keeper::{First, Keeper, Office, Report, Standing, Wish};
 use super::version::Version;
-use crate::pipeline::prepare::Prepared;
-use crate::pipeline::run::Opened;
 use crate::settings::Listed;
 
 /// The pipelines of the process, in the order in which they were first listed.
@@ -62,7 +60,7 @@ impl Roster {
             .iter()
             .zip(assembled)
             .map(|(version, (prepared, loaded))| {
-                match office.judge(version, prepared, true).and_then(|p| open(p, &office)) {
+                match office.judge(version, prepared, true).and_then(|p| office.open(p)) {
                     Ok(opened) => First::Opened(Box::new((opened, loaded))),
                     Err(failure) => First::Refused(failure),
                 }
@@ -84,18 +82,16 @@ impl Roster {
 
     /// From now on these are to run.
     pub fn wish(&mut self, versions: Vec<Arc<Version>>, is_urged: bool) {
-        let gone =
-            |entry: &&Entry, id: &str| versions.iter().all(|version| version.settings.id != id) && entry.is_kept();
+        // A pattern that no file fits any more is no pipeline.
+        let listed: Vec<Arc<Version>> = versions.into_iter().filter(|version| !version.has_no_file()).collect();
         for (id, entry) in &self.pipelines {
-            if gone(&entry, id) {
+            if entry.is_kept() && listed.iter().all(|version| version.settings.id != **id) {
                 entry.send(None, is_urged);
             }
         }
-        for version in versions {
+        for version in listed {
             match self.pipelines.get_mut(version.settings.id.as_str()) {
-                Some(entry) if version.has_no_file() => entry.send(None, is_urged),
                 Some(entry) => entry.update(version, is_urged),
-                None if version.has_no_file() => {}
                 None => self.add(version, First::Later),
             }
         }
@@ -216,11 +212,4 @@ impl Entry {
             Some(_) => {}
         }
     }
-}
-
-fn open(prepared: Prepared, office: &Office) -> Result<Opened, super::keeper::Failure> {
-    let opened = Opened::open(prepared)?;
-    office.announce(opened.prepared());
-    office.node.pipeline_started(opened.view());
-    Ok(opened)
 }

@@ -148,6 +148,11 @@ impl Reader {
         if crc32fast::hash(payload) != crc {
             return Err(Unreadable::Checksum);
         }
+        self.decode(payload, traffic)
+    }
+
+    /// The event in a payload that is known to be whole.
+    pub fn decode(&mut self, payload: &Bytes, traffic: &Traffic) -> Result<Event, Unreadable> {
         if !payload.starts_with(&ZSTD) {
             traffic.add(payload.len(), payload.len());
             return event(payload);

@@ -59,50 +59,61 @@ pub struct Inspection {
     pub has_head: bool,
 }
 
-/// Reads a queue through. With `deep` every event is decoded, too.
-pub fn inspect(directory: &Path, deep: bool) -> Result<Inspection, InspectError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| InspectError { path, source }
-    };
-    let disk = Disk::new(directory, false);
-    let names = disk.list().map_err(failed(directory))?;
+/// A page as its checkpoint and the names of the files tell, before it is read.
+pub(super) struct Known {
+    /// The file of its checkpoint, whether there is one or not.
+    pub name: Name,
+    /// What the checkpoint says; none when it is missing.
+    pub checkpoint: Option<Result<Checkpoint, BadCheckpoint>>,
+    /// The number of the page.
+    pub page: u32,
+}
+
+/// The pages of a queue in order, the head last.
+pub(super) fn pages(disk: &Disk) -> Result<Vec<Known>, InspectError> {
+    let names = disk.list().map_err(failed(disk.directory()))?;
+    let numbers = || names.iter().filter_map(|name| if let Name::Page(n) = name { Some(*n) } else { None });
     let mut pages = Vec::new();
-    let mut seen = Vec::new();
     for name in names.iter().filter(|name| !matches!(name, Name::Page(_))) {
         let bytes = disk.read(*name).map_err(failed(&disk.path(*name)))?;
         let checkpoint = Checkpoint::decode(&bytes);
-        let number = match (name, &checkpoint) {
+        let page = match (name, &checkpoint) {
             (Name::Tail(number), _) => Some(*number),
             (_, Ok(checkpoint)) => Some(checkpoint.page),
             // A head that cannot be read most likely belongs to the last page.
-            _ => names.iter().filter_map(|name| if let Name::Page(n) = name { Some(*n) } else { None }).next_back(),
+            _ => numbers().next_back(),
         };
-        let number = number.unwrap_or(0);
-        seen.push(number);
-        let report = look_at(&disk, *name, Some(checkpoint), number, deep);
-        pages.push(report.map_err(failed(&disk.path(Name::Page(number))))?);
+        pages.push(Known { name: *name, checkpoint: Some(checkpoint), page: page.unwrap_or(0) });
     }
-    for name in &names {
-        let Name::Page(number) = *name else { continue };
-        if !seen.contains(&number) {
-            let mut report =
-                look_at(&disk, Name::Tail(number), None, number, deep).map_err(failed(&disk.path(*name)))?;
-            report.fault.get_or_insert_with(|| "it has no checkpoint".to_owned());
-            pages.push(report);
+    for page in numbers() {
+        if pages.iter().all(|known| known.page != page) {
+            pages.push(Known { name: Name::Tail(page), checkpoint: None, page });
         }
     }
-    pages.sort_by_key(|report| (report.checkpoint_file == Name::Head.to_string(), report.page));
-    Ok(Inspection { pages, has_head: names.contains(&Name::Head) })
+    pages.sort_by_key(|known| (known.name == Name::Head, known.page));
+    Ok(pages)
 }
 
-fn look_at(
-    disk: &Disk,
-    name: Name,
-    checkpoint: Option<Result<Checkpoint, BadCheckpoint>>,
-    number: u32,
-    deep: bool,
-) -> io::Result<PageReport> {
+pub(super) fn failed(path: &Path) -> impl FnOnce(io::Error) -> InspectError {
+    let path = path.to_owned();
+    move |source| InspectError { path, source }
+}
+
+/// Reads a queue through. With `deep` every event is decoded, too.
+pub fn inspect(directory: &Path, deep: bool) -> Result<Inspection, InspectError> {
+    let disk = Disk::new(directory, false);
+    let known = pages(&disk)?;
+    let has_head = known.iter().any(|known| known.name == Name::Head);
+    let look = |known: Known| {
+        let path = disk.path(Name::Page(known.page));
+        look_at(&disk, known, deep).map_err(failed(&path))
+    };
+    Ok(Inspection { pages: known.into_iter().map(look).collect::<Result<_, _>>()?, has_head })
+}
+
+fn look_at(disk: &Disk, known: Known, deep: bool) -> io::Result<PageReport> {
+    let Known { name, checkpoint, page: number } = known;
+    let has_checkpoint = checkpoint.is_some();
     let known = checkpoint.as_ref().and_then(|checkpoint| checkpoint.as_ref().ok()).copied();
     let mut report = PageReport {
         checkpoint_file: name.to_string(),
@@ -132,8 +143,7 @@ fn look_at(
     let (mut reader, mut no_events) = (Reader::new(Compression::None), 0);
     let found = page::scan_each(&file, trusted, u64::MAX, |_, payload| {
         if deep {
-            let crc = crc32fast::hash(payload);
-            no_events += u64::from(reader.read(&Bytes::from(payload), crc, &Traffic::default()).is_err());
+            no_events += u64::from(reader.decode(&Bytes::from(payload), &Traffic::default()).is_err());
         }
     })?;
     let end = found.first + found.count;
@@ -145,6 +155,7 @@ fn look_at(
     report.fault = match known {
         _ if size < page::SMALLEST && !is_done => Some("Page file size is too small to hold elements".to_owned()),
         _ if found.version != page::VERSION && size > 0 => Some(format!("unknown page version {}", found.version)),
+        _ if !has_checkpoint => Some("it has no checkpoint".to_owned()),
         Some(checkpoint) if found.count < u64::from(checkpoint.count) => {
             Some(format!("its checkpoint says {} events, {} can be read", checkpoint.count, found.count))
         }

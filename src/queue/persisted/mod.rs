@@ -47,7 +47,7 @@ use push::WriteEnd;
 use stats::Counters;
 use take::ReadEnd;
 
-pub use element::{Reader as ElementReader, Traffic, Unfit, Unreadable};
+pub use element::Unfit;
 pub use inspect::{InspectError, Inspection, PageReport, inspect};
 pub use open::OpenError;
 pub use peek::peek;
