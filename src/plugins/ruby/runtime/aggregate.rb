@@ -42,12 +42,8 @@ module LogStash
       end
 
       def prepare
-        Spillway::Fault.within("code", CODE) do
-          eval("define_singleton_method(:on_event) { |event, map, map_meta, &new_event_block|\n#{@spec['code']}\n}", nothing_local, CODE, 0)
-        end
-        Spillway::Fault.within("timeout_code", TIMEOUT_CODE) do
-          eval("define_singleton_method(:on_timeout) { |event|\n#{@spec['timeout_code']}\n}", nothing_local, TIMEOUT_CODE, 0)
-        end
+        Spillway.define(nothing_local, "code", CODE, :on_event, "event, map, map_meta, &new_event_block", @spec["code"])
+        Spillway.define(nothing_local, "timeout_code", TIMEOUT_CODE, :on_timeout, "event", @spec["timeout_code"])
       end
 
       def run(event, task_id)

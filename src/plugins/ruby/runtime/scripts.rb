@@ -27,6 +27,12 @@ module Spillway
     end
   end
 
+  # Makes a method of the object that `scope` is a binding of; its body is the code of an option. No method of the filter's
+  # own, since scripts may define those.
+  def self.define(scope, option, place, name, parameters, code)
+    Fault.within(option, place) { eval("define_singleton_method(:#{name}) { |#{parameters}|\n#{code}\n}", scope, place, 0) }
+  end
+
   # What became of one event.
   class Result
     MATCHED = 0
@@ -90,9 +96,7 @@ module LogStash
 
       def prepare(init)
         Spillway::Fault.within("init", INIT) { eval(init, nothing_local, INIT, 1) } if init
-        Spillway::Fault.within("code", CODE) do
-          eval("define_singleton_method(:filter_method) { |event, &new_event_block|\n#{@code}\n}", nothing_local, CODE, 0)
-        end
+        Spillway.define(nothing_local, "code", CODE, :filter_method, "event, &new_event_block", @code)
       end
 
       def run(event, _task_id)
